@@ -1,0 +1,57 @@
+"""JSON Schemas that people write: is one sound, and does a value keep to it. Nothing is ever fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which a value breaks a schema: where in the value (keys and indexes), and a sentence."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+
+def validator(schema: Any) -> Any:
+    """A jsonschema_rs validator for the draft that the schema names (2020-12 without one).
+
+    Raises ValueError, with a sentence, for a schema that is broken or refers to something outside itself.
+    """
+    import jsonschema_rs
+
+    if not isinstance(schema, dict | bool):
+        raise ValueError(f"a JSON Schema is an object, got {type(schema).__name__}")
+    try:
+        return jsonschema_rs.validator_for(schema, offline=True)
+    except jsonschema_rs.ValidationError as error:
+        raise ValueError(_sentence(error)) from None
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def schema_problem(schema: Any) -> str | None:
+    """What is wrong with a schema, as a sentence, or None."""
+    try:
+        validator(schema)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def faults(schema: Mapping[str, Any], value: Any) -> list[Fault]:
+    """Every way in which `value` breaks a sound schema."""
+    return [Fault(tuple(error.instance_path), error.message) for error in validator(dict(schema)).iter_errors(value)]
+
+
+def _sentence(error: Any) -> str:
+    message = str(error.message)
+    if "Retrieval is disabled, cannot fetch " in message:
+        address = message.rsplit("cannot fetch ", 1)[1]
+        return f"it refers to {address!r}, outside itself; remote references are never fetched. Put it under $defs."
+    if message.startswith("Unknown meta-schema"):
+        return f"{message.split('. ')[0]}. Leave $schema out, or name a JSON Schema draft"
+    place = ".".join(str(part) for part in error.instance_path)
+    return f"at {place}: {message}" if place else message
