@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .records import clean_text
@@ -102,7 +102,12 @@ def _refuse_constant(name: str) -> Any:
 
 def _float(text: str) -> float | Decimal:
     number = float(text)
-    return number if math.isfinite(number) else Decimal(text)
+    if math.isfinite(number):
+        return number
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise _Refused(f"the exponent of {text[:30]} is too large to hold") from None
 
 
 def _int(text: str) -> int | Decimal:

@@ -91,13 +91,17 @@ class Turn:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One path at which the arguments sent differ from those expected; `ok` where the difference is allowed."""
+    """One path at which the arguments sent differ from those expected; `ok` where the difference is allowed.
+
+    `note` says why where the kind alone does not ("ambiguous: 4 May or 5 April 2024").
+    """
 
     path: str
     kind: str
     expected: Any = None
     actual: Any = None
     ok: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
