@@ -1,0 +1,101 @@
+"""Where requests go and with what key: the address and its secrets, checked before anything is sent."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+from .errors import SettingsError
+from .masking import STARS, masked_url, secrets_in_url
+
+DEFAULT_URL = "https://api.openai.com/v1"
+URL_VARIABLE, KEY_VARIABLE = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+NO_KEY = "none"  # sent where a server of one's own asks for no key; the client insists on some text
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """An endpoint: `url` to send to (without credentials), `headers` and `query` that carry them, `key`, `shown`.
+
+    `shown` is the URL with its secrets masked; `secrets` are the texts that no error may show.
+    """
+
+    url: str
+    shown: str
+    host: str
+    key: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+
+def address_of(base_url: str | None = None, api_key: str | None = None) -> Address:
+    """The endpoint named by the arguments, else by OPENAI_BASE_URL and OPENAI_API_KEY, else OpenAI's own.
+
+    Raises SettingsError for what is no URL, and where OpenAI's own endpoint is meant and there is no key.
+    """
+    given = (base_url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).strip()
+    _check_url(given)
+    parts = urlsplit(given)
+    key = (api_key or os.environ.get(KEY_VARIABLE) or "").strip()
+    if not key and _is_openai(parts.hostname or ""):
+        raise SettingsError(
+            f"no key for {parts.hostname}: set {KEY_VARIABLE} (in the environment or in a .env file). "
+            "To try everything without one: `--model lexical`, a baseline that needs no network. "
+            f"For a server of your own (Ollama, llama.cpp, vLLM, LM Studio) set {URL_VARIABLE}, "
+            "such as http://localhost:11434/v1; no key is needed there."
+        )
+    if not key.isascii() or not key.isprintable():
+        raise SettingsError(
+            f"{KEY_VARIABLE} holds a character that cannot be sent (a typographic quote, a line break?)"
+        )
+    netloc = parts.netloc.rpartition("@")[2]
+    return Address(
+        url=urlunsplit((parts.scheme, netloc, parts.path, "", "")),
+        shown=masked_url(given),
+        host=netloc,
+        key=key or NO_KEY,
+        headers=_basic(parts.username, parts.password),
+        query=dict(parse_qsl(parts.query, keep_blank_values=True)),
+        secrets=(key, *secrets_in_url(given)),
+    )
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        meant = f" Did you mean 'http://{url}'?" if "://" not in url and "@" not in url and "?" not in url else ""
+        raise SettingsError(f"{_shown(url)!r} is not a base URL such as http://localhost:8080/v1.{meant}")
+    if STARS in url:
+        raise SettingsError(
+            f"the base URL {_shown(url)!r} is masked, as its credentials are stored nowhere. "
+            f"Set {URL_VARIABLE} to the whole URL."
+        )
+
+
+def _shown(url: str) -> str:
+    try:
+        return masked_url(url)
+    except ValueError:
+        return url.rpartition("@")[2].partition("?")[0]
+
+
+def _is_openai(host: str) -> bool:
+    return host == "openai.com" or host.endswith(".openai.com")
+
+
+def _basic(user: str | None, password: str | None) -> dict[str, str]:
+    if user is None:
+        return {}
+    pair = f"{unquote(user)}:{unquote(password or '')}"
+    return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
