@@ -1,0 +1,96 @@
+"""evalkit: run evaluation cases against a model, keep every result, and compare runs honestly.
+
+A tour, as a notebook reads it::
+
+    import evalkit as ek
+
+    dataset = ek.load_dataset("file_tools")         # a name in eval_data/, or a path
+    results = ek.run(dataset, model="lexical")      # one row per case and trial; saved as it goes
+    ek.summarize(results)                           # one row per run, with n and interval
+    ek.list_runs()                                  # one row per run
+    ek.load_run("latest")                           # its results
+    ek.columns()                                    # what the columns mean
+
+Names are handed out when they are first used, so that `import evalkit` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import history as history
+    from . import reviewers as reviewers
+    from . import schema as schema
+    from .dataset_advice import check_dataset as check_dataset
+    from .datasets import Dataset as Dataset
+    from .datasets import EvalCase as EvalCase
+    from .datasets import load_dataset as load_dataset
+    from .errors import DatasetError as DatasetError
+    from .errors import RunStopped as RunStopped
+    from .errors import SchemaError as SchemaError
+    from .errors import SettingsError as SettingsError
+    from .evaluators import evaluate_answer as evaluate_answer
+    from .evaluators import evaluate_tool_call as evaluate_tool_call
+    from .history import list_runs as list_runs
+    from .history import load_run as load_run
+    from .lexical import LexicalBaseline as LexicalBaseline
+    from .metrics import EvalSummary as EvalSummary
+    from .metrics import summarize as summarize
+    from .models import OpenAIModel as OpenAIModel
+    from .records import Mismatch as Mismatch
+    from .records import ToolCall as ToolCall
+    from .records import Turn as Turn
+    from .records import Verdict as Verdict
+    from .rescoring import rescore as rescore
+    from .rescoring import score as score
+    from .reviewers import reviewer as reviewer
+    from .runner import resume as resume
+    from .runner import run as run
+    from .runner import run_async as run_async
+    from .runner import run_single_turn as run_single_turn
+    from .schema import EvalResult as EvalResult
+    from .schema import columns as columns
+    from .tools import Tool as Tool
+
+_MODULES = ("history", "reviewers", "schema")
+_HOMES = {
+    "dataset_advice": ("check_dataset",),
+    "datasets": ("Dataset", "EvalCase", "load_dataset"),
+    "errors": ("DatasetError", "RunStopped", "SchemaError", "SettingsError"),
+    "evaluators": ("evaluate_answer", "evaluate_tool_call"),
+    "history": ("list_runs", "load_run"),
+    "lexical": ("LexicalBaseline",),
+    "metrics": ("EvalSummary", "summarize"),
+    "models": ("OpenAIModel",),
+    "records": ("Mismatch", "ToolCall", "Turn", "Verdict"),
+    "rescoring": ("rescore", "score"),
+    "reviewers": ("reviewer",),
+    "runner": ("resume", "run", "run_async", "run_single_turn"),
+    "schema": ("EvalResult", "columns"),
+    "tools": ("Tool",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted((*_MODULES, *_HOME_OF))  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        found = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    elif name in _MODULES:
+        found = import_module(f".{name}", __name__)
+    elif name == "__version__":
+        from .plans import evalkit_version
+
+        return evalkit_version()
+    else:
+        from .nearmiss import did_you_mean
+
+        raise AttributeError(f"evalkit has no {name!r}.{did_you_mean(name, __all__)}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,8 @@
+"""`python -m evalkit` is the command `evalkit`."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

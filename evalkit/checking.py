@@ -1,0 +1,61 @@
+"""What `evalkit check` says: problems and advice on datasets, and what an endpoint does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .dataset_advice import check_dataset
+from .loops import drive
+from .masking import printable
+from .models import as_model
+from .paths import eval_data_dir
+from .plans import load_env
+from .probe import probe
+
+_ENDINGS = (".json", ".jsonl", ".csv")
+
+
+def check_paths(paths: Sequence[str]) -> tuple[list[str], bool]:
+    """Lines on every dataset under `paths` (default: eval_data/), and whether all of them can be run.
+
+    Raises FileNotFoundError for a path that is not there, ValueError where no dataset is found.
+    """
+    files = [file for path in (paths or [eval_data_dir()]) for file in dataset_files(path)]
+    if not files:
+        raise ValueError(f"no dataset (*.json, *.jsonl, *.csv) in {', '.join(map(str, paths))}")
+    lines, sound = [], True
+    for file in files:
+        found = check_dataset(file)
+        problems = found[found["level"] == "problem"]
+        sound = sound and problems.empty
+        lines.append(
+            f"{file}: {_counted(len(problems), 'problem')}, {_counted(len(found) - len(problems), 'piece')} of advice"
+        )
+        lines += [f"  {row.level}: {row.message}" for row in found.itertuples()]
+    return [printable(line) for line in lines], sound
+
+
+def check_endpoint(model: str, *, base_url: str | None = None) -> tuple[list[str], bool]:
+    """Lines on what the endpoint behind `model` does, and whether it answers. Sends a few small requests."""
+    load_env()
+    asked = as_model(model, base_url=base_url) if base_url else as_model(model)
+    findings = drive(lambda: probe(asked))
+    words = {True: "yes", False: "NO", None: "?"}
+    lines = [f"{asked.name}:", *(f"  {words[finding.ok]:>3}  {finding.text}" for finding in findings)]
+    return [printable(line) for line in lines], all(finding.ok for finding in findings[:1])
+
+
+def dataset_files(path: str | Path) -> list[Path]:
+    """The dataset files at a path: itself, or those in the folder that are not tool definitions."""
+    path = Path(path)
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"no file or folder {path}")
+        return [path]
+    files = (file for file in sorted(path.iterdir()) if file.suffix in _ENDINGS)
+    return [file for file in files if not file.name.endswith(".tools.json")]
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

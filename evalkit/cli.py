@@ -1,0 +1,274 @@
+"""The command line: parses, calls, prints. `evalkit --help` loads nothing heavy.
+
+Exit codes: 0 done (failing cases are results), 1 a gate failed, 2 the request was wrong, 3 stopped before the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+OK, WRONG, STOPPED = 0, 2, 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    _calm_streams()
+    arguments = _parser().parse_args(argv)
+    from .errors import RunStopped
+
+    warnings.showwarning = _show_warning
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code: int = arguments.command(arguments)
+        sys.stdout.flush()
+        return code
+    except RunStopped as error:
+        _complain(str(error))
+        return STOPPED
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        sys.stderr.close()
+        return OK
+    except (ValueError, OSError) as error:  # DatasetError, SchemaError and SettingsError among them
+        _complain(str(error))
+        return WRONG
+    except KeyboardInterrupt:
+        _complain("stopped")
+        return STOPPED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="evalkit", description="Run evaluation cases against a model, keep every result, compare runs honestly.",
+        epilog="`evalkit COMMAND --help` explains one command. "
+        "Exit codes: 0 done, 1 a gate failed, 2 wrong request, 3 stopped early.",
+    )  # fmt: skip
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        added.set_defaults(command=function)
+        return added
+
+    run = command("run", _run, "run datasets against a model and store the results")
+    run.add_argument(
+        "datasets", nargs="+", metavar="DATASET", help="a name in eval_data/, or a path; several make several runs"
+    )
+    run.add_argument("--model", help='default: EVALKIT_MODEL, else gpt-4.1-mini; "lexical" needs no key and no network')
+    run.add_argument("--base-url", help="an OpenAI-compatible endpoint (default: OPENAI_BASE_URL)")
+    run.add_argument("--api", choices=("chat", "responses"), help="which API of the endpoint (default: chat)")
+    run.add_argument(
+        "--system-prompt", metavar="FILE", type=Path, help="a text file that replaces the dataset's system prompt"
+    )
+    run.add_argument("--temperature", type=float, metavar="T")
+    run.add_argument("--max-tokens", type=int, metavar="N", help="the longest reply to ask for")
+    run.add_argument("--seed", type=int)
+    run.add_argument("--tools", metavar="FILE", help="tool definitions, for a dataset without its own")
+    run.add_argument("--trials", type=int, default=1, help="attempts at each case (default: 1)")
+    run.add_argument("--case", action="append", metavar="ID", help="only this case; may be repeated")
+    run.add_argument("--tag", action="append", metavar="TAG", help="only cases with this tag; may be repeated")
+    run.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
+    run.add_argument("--label", metavar="TEXT", help="what you call this run")
+    run.add_argument("--dry-run", action="store_true", help="show how many requests and what cost to expect; send none")
+    _limits(run)
+    _results(run)
+
+    resume = command("resume", _resume, "finish a run that was stopped or interrupted")
+    resume.add_argument("run", metavar="RUN_ID")
+    resume.add_argument("--errors", action="store_true", help="ask trials again that ended in an error")
+    _limits(resume)
+    _results(resume)
+
+    rescore = command("rescore", _rescore, "score a run's stored turns again, as a new run; no model is asked")
+    rescore.add_argument("run", metavar="RUN_ID")
+    rescore.add_argument(
+        "--dataset", metavar="FILE", help="the cases to score by (default: the run's own file as it is now)"
+    )
+    _results(rescore)
+
+    runs = command("runs", _runs, "list the runs, newest first, unfinished ones too")
+    _results(runs)
+
+    check = command(
+        "check", _check, "look for problems in datasets and give advice; with --model, look at the endpoint"
+    )
+    check.add_argument(
+        "paths", nargs="*", metavar="PATH", help="dataset files or folders of them (default: eval_data/)"
+    )
+    check.add_argument("--model", help="also ask this model a few small requests, to see what its endpoint does")
+    check.add_argument("--base-url")
+
+    export = command("export", _export, "write a run's results as CSV or JSON")
+    export.add_argument("run", metavar="RUN_ID")
+    export.add_argument(
+        "--format", choices=("csv", "json", "jsonl"), default="csv", help="default: csv, safe to open in a spreadsheet"
+    )
+    export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
+    _results(export)
+    return parser
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16)")
+    parser.add_argument(
+        "--max-errors", type=float, metavar="X", help="stop beyond this share (below 1) or count of errors"
+    )
+
+
+def _results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results-dir", metavar="FOLDER", help="default: EVALKIT_RESULTS, else the project's results/")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from .lines import dry_run_lines
+    from .plans import make_plan
+    from .recording import start_recording
+
+    extra = {"max_tokens": arguments.max_tokens, "seed": arguments.seed}
+    prompt = arguments.system_prompt
+    plans = [
+        make_plan(
+            dataset, model=arguments.model, trials=arguments.trials, concurrency=arguments.concurrency or 16,
+            label=arguments.label, system_prompt=_text_of(prompt) if prompt else None,
+            temperature=arguments.temperature, base_url=arguments.base_url, api=arguments.api,
+            extra={name: value for name, value in extra.items() if value is not None} or None,
+            tools=arguments.tools, cases=arguments.case, tags=arguments.tag, limit=arguments.limit,
+            max_errors=arguments.max_errors,
+        )
+        for dataset in arguments.datasets
+    ]  # fmt: skip
+    codes = []
+    for plan in plans:
+        if arguments.dry_run:
+            _print(*dry_run_lines(plan))
+            continue
+        trials = f" × {plan.trials} trials" if plan.trials > 1 else ""
+        _print(f"Running {len(plan.dataset.cases)} eval cases{trials}… ({plan.dataset.name}, model {plan.model.name})")
+        codes.append(_carry_out(start_recording(plan, results_dir=arguments.results_dir)))
+        if codes[-1] == STOPPED:
+            break
+    return max(codes, default=OK)
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    from .resuming import reopen
+
+    recording = reopen(
+        arguments.run, errors=arguments.errors, concurrency=arguments.concurrency, max_errors=arguments.max_errors,
+        results_dir=arguments.results_dir,
+    )  # fmt: skip
+    tally = recording.tally
+    finished = f"{tally.finished} of {tally.planned} trials are finished, {len(recording.todo)} to do"
+    _print(f"Resuming {recording.description['run_id']}: {finished}…")
+    return _carry_out(recording)
+
+
+def _carry_out(recording: Any) -> int:
+    from .lines import summary_lines, trial_line
+
+    trials = recording.plan.trials
+    done = recording.drive(on_trial=lambda row: _say(trial_line(row, trials=trials)))
+    _print(*summary_lines(done.description), f"Stored as {done.description['run_id']}")
+    nothing_scored = done.description["counts"]["trials"] == 0
+    return STOPPED if done.interrupted or nothing_scored else OK
+
+
+def _rescore(arguments: argparse.Namespace) -> int:
+    from .lines import summary_lines
+    from .masking import printable
+    from .rescoring import rescore_run
+
+    done = rescore_run(arguments.run, dataset=arguments.dataset, results_dir=arguments.results_dir)
+    _print(*(printable(f"left out: {case_id}: {why}") for case_id, why in done.left_out.items()))
+    _print(
+        *summary_lines(done.description),
+        f"Stored as {done.description['run_id']}, from {done.description['rescored_from']}",
+    )
+    return OK
+
+
+def _runs(arguments: argparse.Namespace) -> int:
+    from .history import list_runs
+    from .lines import runs_table
+
+    _print(*runs_table(list_runs(results_dir=arguments.results_dir)))
+    return OK
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from .checking import check_endpoint, check_paths
+
+    lines, sound = check_paths(arguments.paths)
+    _print(*lines)
+    if arguments.model:
+        lines, answers = check_endpoint(arguments.model, base_url=arguments.base_url)
+        _print(*lines)
+        sound = sound and answers
+    return OK if sound else WRONG
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from .exports import results_text
+    from .history import load_run
+    from .masking import printable
+
+    text = results_text(load_run(arguments.run, results_dir=arguments.results_dir), arguments.format)
+    if arguments.output:
+        with open(arguments.output, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        _print(f"Wrote {arguments.output}")
+    elif sys.stdout.isatty():
+        _print(*(printable(line) for line in text.splitlines()))
+    else:
+        sys.stdout.write(text)
+    return OK
+
+
+def _text_of(path: Path) -> str:
+    from .textfiles import read_text
+
+    return read_text(path)
+
+
+def _print(*lines: str) -> None:
+    for line in lines:
+        print(line)
+
+
+def _say(line: str) -> None:
+    from .progress import say
+
+    say(line)
+
+
+def _complain(text: str) -> None:
+    from .masking import printable
+
+    for line in text.splitlines() or [""]:
+        print(printable(f"evalkit: {line}"), file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    _complain(f"warning: {message}")
+
+
+def _interrupt(*_: Any) -> None:
+    """SIGTERM ends a run as Ctrl-C does: what is finished is stored."""
+    raise KeyboardInterrupt
+
+
+def _calm_streams() -> None:
+    """Print what the terminal's encoding lacks as a substitute instead of failing in the middle of a run."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""The heart of a run: trials that are still to do are asked of a model, scored, written down and counted.
+
+A fixed number of workers takes trials from one queue. Each finished trial is journaled before it is counted or shown.
+Stops: an interrupt (what is finished stays), a full disk, the quota or key gone, too many errors, or a first
+handful of requests that the endpoint refuses all for the same reason (a mistake of the settings).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .datasets import Dataset, EvalCase
+from .errors import SettingsError
+from .evaluators import evaluate_answer, evaluate_tool_call
+from .models import Model, Session
+from .prices import Prices, cost
+from .records import Turn, Verdict
+from .rows import Row, row_of
+
+FIRST = 8  # requests that must not all be refused for one reason
+HOPELESS = 50  # trials that may all end in errors before a run is given up
+_REFUSALS = ("auth", "bad_request", "quota")
+_FATAL = ("auth", "quota")
+_HINTS = {
+    "auth": "Check OPENAI_API_KEY, and OPENAI_BASE_URL where you use a server of your own.",
+    "quota": "Nothing more will be answered until the account has credit or another key is set.",
+    "bad_request": "Change the setting that is named there (model, temperature, extra); "
+    "`evalkit check --model NAME` shows what the endpoint takes.",
+}
+
+
+class Stop(Exception):
+    """The run ends here, for the reason in its message; what is finished stays."""
+
+
+class Sink(Protocol):
+    """Where finished trials go."""
+
+    def append(self, record: Row) -> None: ...
+
+
+@dataclass
+class Tally:
+    """Trials finished so far; `waiting` says what is being waited for."""
+
+    planned: int
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    waiting: str = ""
+
+    @property
+    def finished(self) -> int:
+        """Trials that ended, in whatever way."""
+        return self.passed + self.failed + self.errors
+
+    def count(self, row: Row, by: int = 1) -> None:
+        """Add one trial's outcome."""
+        if row["passed"] is None:
+            self.errors += by
+        elif row["passed"]:
+            self.passed += by
+        else:
+            self.failed += by
+
+
+OnTrial = Callable[[Row], None]
+
+
+@dataclass
+class Execution:
+    """One pass over the trials of a run that are still to do."""
+
+    dataset: Dataset
+    model: Model
+    todo: deque[tuple[EvalCase, int]]
+    sink: Sink
+    tally: Tally
+    concurrency: int = 16
+    max_errors: float | None = None
+    prices: Prices = field(default_factory=dict)
+    on_trial: OnTrial | None = None
+    earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+    _first: list[Turn] = field(default_factory=list)
+    _held: list[Row] = field(default_factory=list)
+    _answered: bool = False
+    _asked: int = 0
+
+    async def run(self) -> None:
+        """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
+        self._asked = len(self.todo)
+        async with self.model.session() as session:
+            workers = [asyncio.create_task(self._work(session)) for _ in range(min(self.concurrency, self._asked))]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self, session: Session) -> None:
+        while self.todo:
+            case, trial = self.todo.popleft()
+            turn = await session.ask(case.messages(self.dataset.system_prompt), self.dataset.tools, notify=self._notify)
+            verdict = score_turn(case, turn, self.dataset.tools)
+            row = row_of(case, trial, turn, verdict, cost_usd=cost(turn.usage, self.model.name, self.prices))
+            if earlier := self.earlier_attempts.get((case.id, trial)):
+                row["attempts"] = earlier + (row["attempts"] or 0)
+            self._finish(row, turn)
+
+    def _notify(self, text: str) -> None:
+        self.tally.waiting = text
+
+    def _finish(self, row: Row, turn: Turn) -> None:
+        """Write the trial down, count it, and stop the run where there is reason to."""
+        refused = turn.error_kind in _REFUSALS
+        self._answered = self._answered or not refused
+        if len(self._first) < FIRST:
+            self._first.append(turn)
+            self._refuse_settings()
+        if turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
+            raise Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
+        self._held.append(row)
+        if refused and not self._answered and len(self._first) < min(FIRST, self._asked):
+            return  # a mistake of the settings shows in the first few; until then they are not part of the run
+        held, self._held = self._held, []
+        for one in held:
+            self._record(one)
+        self._stop_for_errors()
+
+    def _record(self, row: Row) -> None:
+        self.sink.append(row)
+        self.tally.count(row)
+        self.tally.waiting = ""
+        if self.on_trial is not None:
+            self.on_trial(row)
+
+    def _refuse_settings(self) -> None:
+        if self._answered or len(self._first) < min(FIRST, self._asked):
+            return
+        reasons = {(turn.error_kind, _same_words(turn.error)) for turn in self._first}
+        if len(reasons) == 1:
+            first = self._first[0]
+            which = "the only request" if len(self._first) == 1 else f"each of the first {len(self._first)} requests"
+            raise SettingsError(f"the endpoint refused {which}: {first.error} {_HINTS[first.error_kind or '']}")
+
+    def _stop_for_errors(self) -> None:
+        errors, limit = self.tally.errors, self.max_errors
+        if limit is None:
+            if errors >= HOPELESS and errors == self.tally.finished:
+                raise Stop(f"all of the first {errors} trials ended in errors, the last: {self._first[-1].error}")
+        elif errors > (limit * self.tally.planned if limit < 1 else limit):
+            allowed = f"{limit:.0%} of {self.tally.planned}" if limit < 1 else f"{limit:.0f}"
+            raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed})")
+
+
+def score_turn(case: EvalCase, turn: Turn | str | None, tools: Iterable[Any]) -> Verdict:
+    """The verdict on one turn, by the kind of its case. A fault of the scoring itself is that trial's error."""
+    try:
+        if case.kind == "final_answer":
+            return evaluate_answer(case, turn)
+        return evaluate_tool_call(case, turn, tuple(tools))
+    except Exception as error:
+        reason = f"the trial could not be scored: {type(error).__name__}: {error}"
+        return Verdict(None, None, reason, outcome="error", error_kind="reviewer")
+
+
+def _same_words(error: str | None) -> str:
+    """An error text without what differs from request to request: numbers and ids."""
+    return re.sub(r"\b(?:req|chatcmpl|resp)[\w-]*|\d+", "#", error or "")

@@ -1,0 +1,154 @@
+"""The lines that a terminal shows: a finished trial, the summary of a run, the list of runs.
+
+All of it harmless to print.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .jsontext import write
+from .masking import printable
+from .metrics import rates
+from .plans import Plan
+from .prices import cost
+from .records import Usage
+
+LONGEST_INPUT = 80
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_REPLY = 60
+
+
+def trial_line(row: Mapping[str, Any], *, trials: int = 1) -> str:
+    """`[PASS] "What files …?" → Correct: selected list_files`"""
+    word = "ERROR" if row["passed"] is None else "PASS" if row["passed"] else "FAIL"
+    which = f" (trial {row['trial']})" if trials > 1 else ""
+    asked = " ".join(_last_message(row["input"]).split())
+    if len(asked) > LONGEST_INPUT:
+        asked = asked[: LONGEST_INPUT - 1] + "…"
+    kind = f"{row['error_kind']}: " if row["passed"] is None else ""
+    return printable(f'[{word}] "{asked}"{which} → {kind}{" ".join((row["reason"] or "").split())}')
+
+
+def summary_lines(description: Mapping[str, Any]) -> list[str]:
+    """The summary of a run from its description: rate with interval, average score, errors, and what a reader must
+    know.
+    """
+    counts = description["counts"]
+    totals = rates(counts)
+    n, trials = totals["n"], description.get("trials") or 1
+    if n:
+        interval = f"{percent(totals['ci_low'])}–{percent(totals['ci_high'])} %"
+        rate = f"{percent(totals['pass_rate'])} %, 95 % interval {interval}"
+        passed = f"Passed: {number(totals['passed'])}/{n} ({rate})"
+        score = f"Average score: {totals['average_score']:.2f}"
+    else:
+        passed, score = "Passed: no case could be scored", "Average score: –"
+    lines = ["--- Summary ---", f"{passed}   {score}   Errors: {totals['errors']}{_kinds(counts['error_kinds'])}"]
+    if trials > 1:
+        lines.append(f"{trials} trials of each case; a case counts once, with the mean of its trials.")
+    if totals["errors"] and n:
+        bounds = f"{percent(totals['bound_low'])}–{percent(totals['bound_high'])} %"
+        lines.append(
+            f"Errors are not failures: had every errored trial failed or passed, it would be {bounds} of trials."
+        )
+    return lines + _notes(description)
+
+
+def _notes(description: Mapping[str, Any]) -> list[str]:
+    counts, run_id = description["counts"], description["run_id"]
+    notes = []
+    misses = counts["trials"] - counts["passed_trials"]
+    in_text = counts["outcomes"].get("call_in_text", 0)
+    if in_text and in_text * 2 >= misses:
+        notes.append(
+            f"{in_text} of {misses} misses are calls written as text: the endpoint does not return tool calls. "
+            'A chat template that does, or "text_calls": "accept" on the dataset, scores them as calls.'
+        )
+    if truncated := counts["error_kinds"].get("truncated", 0):
+        notes.append(
+            f"{truncated} replies were cut off at the token limit (truncated): raise max_tokens and run again."
+        )
+    if description["status"] == "partial":
+        finished = counts["trials"] + counts["errors"]
+        notes.append(f"PARTIAL: {finished}/{description['planned']} trials. `evalkit resume {run_id}` does the rest.")
+    return notes
+
+
+def runs_table(runs: Any) -> list[str]:
+    """One line per run of `list_runs`, newest first, under a heading; unfinished ones with the command that resumes
+    them.
+    """
+    if not len(runs):
+        return ["No runs yet: `evalkit run eval_data/file_tools.json --model lexical` makes one."]
+    cells = [("run", "dataset", "passed", "errors", "trials", "label")]
+    for row in runs.to_dict("records"):
+        rate = f"{number(row['passed'])}/{number(row['passed'] + row['failed'])}"
+        trials = f"PARTIAL {row['trials']}/{row['planned']}" if row["partial"] else str(row["trials"])
+        label = row["label"] if isinstance(row["label"], str) else ""
+        notes = [label, f"→ {row['resume']}"] if row["partial"] else [label]
+        texts = (row["run_id"], row["dataset"], rate, row["errors"], trials, "  ".join(filter(None, notes)))
+        cells.append(tuple(printable(str(text)) for text in texts))
+    widths = [max(len(line[i]) for line in cells) for i in range(5)]
+    return [
+        "  ".join([*(text.ljust(width) for text, width in zip(line, widths, strict=False)), line[5]]).rstrip()
+        for line in cells
+    ]
+
+
+def dry_run_lines(plan: Plan) -> list[str]:
+    """How many requests a plan would send and what they would roughly cost."""
+    dataset, name = plan.dataset, plan.model.name
+    requests = plan.trials * len(dataset.cases)
+    tools = sum(len(write(tool.chat())) for tool in dataset.tools)
+    asked = sum(len(write(case.messages(dataset.system_prompt))) for case in dataset.cases)
+    tokens = plan.trials * (asked + tools * len(dataset.cases)) // CHARACTERS_PER_TOKEN
+    lines = [f"{dataset.name}: {requests} requests to {name} ({len(dataset.cases)} cases × {plan.trials}), none sent."]
+    usage = Usage(tokens, requests * TOKENS_PER_REPLY)
+    price = cost(usage, name, plan.prices)
+    if price is None:
+        return [
+            *lines,
+            f"About {tokens} input tokens. No price for {name}: [tool.evalkit.prices] in pyproject.toml sets one.",
+        ]
+    return [
+        *lines,
+        f"About {tokens} input tokens, and USD {price:.4f} if replies are {TOKENS_PER_REPLY} tokens long. "
+        f"Estimated at {CHARACTERS_PER_TOKEN} characters a token.",
+    ]
+
+
+def percent(rate: float) -> str:
+    """A rate as a whole percentage that never rounds to certainty: 99.6 % is 99, 0.4 % is 1."""
+    if math.isnan(rate):
+        return "–"
+    rounded = round(100 * rate)
+    if rounded == 100 and rate < 1:
+        rounded = 99
+    if rounded == 0 and rate > 0:
+        rounded = 1
+    return str(rounded)
+
+
+def number(count: float) -> str:
+    """A count, with two decimals only where trials make it fractional."""
+    return str(int(count)) if float(count).is_integer() else f"{count:.2f}"
+
+
+def _kinds(error_kinds: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(error_kinds.items()))
+    return f" ({listed})" if listed else ""
+
+
+def _last_message(text: str) -> str:
+    """What the person said last, where the input is a dialogue."""
+    if not text.startswith("["):
+        return text
+    try:
+        said = [message["content"] for message in json.loads(text) if message.get("role") == "user"]
+    except (ValueError, TypeError, AttributeError, KeyError):
+        return text
+    return said[-1] if said and isinstance(said[-1], str) else text

@@ -1,0 +1,184 @@
+"""What a run is before it starts: its cases, its model, its settings, and the description stored with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .datasets import Dataset, EvalCase, load_dataset
+from .evaluators import SCORING_VERSION
+from .jsontext import fingerprint
+from .models import Model, as_model
+from .paths import project_dir, slug
+from .prices import Prices, load_prices
+
+DEFAULT_MODEL = "gpt-4.1-mini"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run as asked for, checked, with nothing sent yet."""
+
+    dataset: Dataset
+    model: Model
+    trials: int
+    concurrency: int
+    max_errors: float | None
+    prices: Prices
+    label: str | None
+    selection: dict[str, Any]
+
+    def todo(self) -> deque[tuple[EvalCase, int]]:
+        """Every (case, trial): each case once before any case twice."""
+        return deque((case, trial) for trial in range(1, self.trials + 1) for case in self.dataset.cases)
+
+
+def make_plan(
+    dataset: Dataset | str | Path,
+    *,
+    model: Model | str | Callable[..., Any] | None = None,
+    trials: int = 1,
+    concurrency: int = 16,
+    label: str | None = None,
+    system_prompt: str | None = None,
+    temperature: float | None = None,
+    base_url: str | None = None,
+    api: str | None = None,
+    extra: Mapping[str, Any] | None = None,
+    tools: Any = None,
+    cases: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    limit: int | None = None,
+    max_errors: float | None = None,
+    prices: Mapping[str, Mapping[str, float]] | None = None,
+) -> Plan:
+    """Check everything that can be checked before a request is sent.
+
+    Raises DatasetError or SettingsError, ValueError for numbers out of range.
+    """
+    _at_least_one("trials", trials)
+    _at_least_one("concurrency", concurrency)
+    if max_errors is not None and (isinstance(max_errors, bool) or max_errors < 0):
+        raise ValueError(f"max_errors must be a share below 1 or a count, got {max_errors!r}")
+    if label is not None and (not label.strip() or len(label) > 200 or not label.isprintable()):
+        raise ValueError(f"a label must be one line of 1 to 200 printable characters, got {label[:220]!r}")
+    load_env()
+    loaded = dataset if isinstance(dataset, Dataset) else load_dataset(dataset, tools=tools)
+    if system_prompt is not None:
+        loaded = replace(loaded, system_prompt=system_prompt)
+    selection = {"cases": list(cases) if cases else None, "tags": list(tags) if tags else None, "limit": limit}
+    chosen = loaded.select(cases=cases, tags=tags, limit=limit)
+    settings = {"temperature": temperature, "base_url": base_url, "api": api, "extra": extra}
+    given = {name: value for name, value in settings.items() if value is not None}
+    return Plan(
+        dataset=chosen,
+        model=as_model(model or os.environ.get("EVALKIT_MODEL") or DEFAULT_MODEL, **given),
+        trials=trials,
+        concurrency=concurrency,
+        max_errors=max_errors,
+        prices=load_prices(prices),
+        label=label,
+        selection=selection,
+    )
+
+
+def describe(plan: Plan, run_id: str, started_at: datetime) -> dict[str, Any]:
+    """The description stored with a run: no key, no header, no environment value."""
+    dataset = plan.dataset
+    return {
+        "run_id": run_id,
+        "dataset": dataset.name,
+        "dataset_path": _stored_path(dataset.path),
+        "selection": plan.selection,
+        "model": plan.model.name,
+        "settings": dict(plan.model.settings),
+        "system_prompt": dataset.system_prompt,
+        "label": plan.label,
+        "status": "partial",
+        "rescored_from": None,
+        "started_at": started_at.isoformat(),
+        "trials": plan.trials,
+        "planned": plan.trials * len(dataset.cases),
+        "concurrency": plan.concurrency,
+        "git_commit": git_commit(),
+        "evalkit_version": evalkit_version(),
+        **dataset_fingerprints(dataset),
+        "settings_hash": fingerprint({k: v for k, v in plan.model.settings.items() if k != "base_url"}),
+        "scoring_hash": scoring_hash(),
+    }
+
+
+def dataset_fingerprints(dataset: Dataset) -> dict[str, str]:
+    """The three fingerprints of a dataset: its cases, its tools, its system prompt."""
+    return {"dataset_hash": dataset.dataset_hash, "tools_hash": dataset.tools_hash, "prompt_hash": dataset.prompt_hash}
+
+
+def scoring_hash() -> str:
+    """Fingerprint of what scores depend on beside the cases: the version of the rules."""
+    return fingerprint({"scoring": SCORING_VERSION})
+
+
+def run_ids(started_at: datetime, model: str) -> Iterator[str]:
+    """Candidate ids for a run, the plainest first: legal file names on every system, in order of time."""
+    base = f"{started_at.astimezone(UTC):%Y-%m-%dT%H-%M-%SZ}-{slug(model) or 'model'}"
+    yield base
+    for number in range(2, 10_000):
+        yield f"{base}-{number}"
+
+
+def now() -> datetime:
+    """The present moment, UTC."""
+    return datetime.now(UTC)
+
+
+def evalkit_version() -> str:
+    """The installed version of evalkit."""
+    try:
+        return version("evalkit-notebooks")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def git_commit() -> str | None:
+    """The commit of the project around the working folder, with + where files differ from it; None without git."""
+    try:
+        commit = _git("rev-parse", "--short=12", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit + ("+" if changed else "")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603, S607
+    return done.stdout.strip()
+
+
+def _stored_path(path: Path | None) -> str | None:
+    """A dataset's path as stored: relative to the project where it lies inside, so that a team can share runs."""
+    if path is None:
+        return None
+    project = project_dir(path.parent)
+    resolved = path.resolve()
+    if project is not None and resolved.is_relative_to(project.resolve()):
+        return resolved.relative_to(project.resolve()).as_posix()
+    return str(resolved)
+
+
+def load_env() -> None:
+    """Take what the nearest `.env` sets and the environment does not."""
+    from dotenv import find_dotenv, load_dotenv
+
+    load_dotenv(find_dotenv(usecwd=True))
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value!r}")

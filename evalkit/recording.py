@@ -1,0 +1,196 @@
+"""A run from its first trial to its file: the journal while it lasts, the Parquet file when it ends or is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import journal, store
+from .datasets import EvalCase
+from .errors import RunStopped, SettingsError
+from .execution import Execution, OnTrial, Stop, Tally
+from .journal import Journal
+from .loops import drive
+from .paths import results_dir as find_results_dir
+from .paths import run_path
+from .plans import Plan, describe, now, run_ids
+from .progress import Bar
+from .rows import Row
+from .runs import JOURNAL_DIR
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class Memory:
+    """Where the trials of a run go that is not saved."""
+
+    records: dict[tuple[str, int], Row] = field(default_factory=dict)
+
+    def append(self, record: Row) -> None:
+        """Keep one trial."""
+        self.records[record["case_id"], record["trial"]] = record
+
+    def rows(self, order: Mapping[str, int]) -> Iterator[Row]:
+        """The trials case by case, as a journal gives them."""
+        for key in sorted(self.records, key=lambda key: (order[key[0]], key[1])):
+            yield self.records[key]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that ended or was interrupted: its description with counts, and its file, or its rows where it was not
+    saved.
+    """
+
+    description: dict[str, Any]
+    path: Path | None
+    rows: tuple[Row, ...] = ()
+    interrupted: bool = False
+
+    def frame(self) -> pd.DataFrame:
+        """The results frame."""
+        return store.read_run(self.path) if self.path else store.frame_of(self.description, self.rows)
+
+    def kept(self) -> str:
+        """A sentence on what an interrupted run has kept."""
+        return _kept(self.description, saved=self.path is not None)
+
+
+@dataclass
+class Recording:
+    """A run in progress. `carry_out` does what is still to do and closes it; `drive` does so from anywhere."""
+
+    plan: Plan
+    description: dict[str, Any]
+    sink: Journal | Memory
+    path: Path | None
+    todo: deque[tuple[EvalCase, int]]
+    tally: Tally
+    is_new: bool = True
+    earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def drive(self, *, progress: bool | None = None, on_trial: OnTrial | None = None) -> Done:
+        """`carry_out` in a loop of its own, from a script, a notebook cell or a worker thread."""
+        with Bar(self.tally, shown=progress) as bar:
+            return drive(lambda: self._carry_out(on_trial), tick=bar.refresh)
+
+    async def carry_out(self, *, progress: bool | None = None, on_trial: OnTrial | None = None) -> Done:
+        """Ask what is to do and close the run. Cancelled, it closes the run with what is finished.
+
+        Raises SettingsError where the endpoint refuses everything alike, RunStopped where the run ended early.
+        """
+        with Bar(self.tally, shown=progress) as bar:
+
+            def both(row: Row) -> None:
+                if on_trial is not None:
+                    on_trial(row)
+                bar.refresh()
+
+            return await self._carry_out(both)
+
+    async def _carry_out(self, on_trial: OnTrial | None) -> Done:
+        plan = self.plan
+        execution = Execution(
+            plan.dataset, plan.model, self.todo, self.sink, self.tally, plan.concurrency, plan.max_errors, plan.prices,
+            on_trial, self.earlier_attempts,
+        )  # fmt: skip
+        try:
+            await execution.run()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+            return self._close(interrupted=True)
+        except Stop as stop:
+            raise self._stopped(str(stop)) from None
+        except SettingsError:
+            self._abandon()
+            raise
+        except OSError as error:
+            raise self._stopped(f"a finished trial could not be written: {error}") from error
+        except BaseException:
+            self._abandon(keep=True)
+            raise
+        return self._close()
+
+    def _close(self, *, interrupted: bool = False) -> Done:
+        """Turn the journal into the run's file."""
+        complete = self.tally.finished >= self.tally.planned
+        self.description |= {
+            "status": "complete" if complete else "partial",
+            "finished": self.tally.finished,
+            "finished_at": now().isoformat(),
+        }
+        order = {case.id: place for place, case in enumerate(self.plan.dataset.cases)}
+        if not isinstance(self.sink, Journal) or self.path is None:
+            return Done(self.description, None, tuple(self.sink.rows(order)), interrupted)
+        try:
+            store.save_run(self.path, self.description, self.plan.dataset.as_dict(), self.sink.rows(order))
+        except OSError as error:
+            self._abandon(keep=True)
+            where = f"the journal keeps them; free the disk, then `evalkit resume {self.description['run_id']}`"
+            raise RunStopped(
+                f"{self.tally.finished} trials finished, but the run's file could not be written ({error}): {where}",
+                self.description["run_id"],
+            ) from error
+        self.sink.discard()
+        return Done(store.read_footer(self.path), self.path, interrupted=interrupted)
+
+    def _stopped(self, reason: str) -> RunStopped:
+        """The run closed with what is finished, as an error for the caller."""
+        self._close()
+        return RunStopped(
+            f"{reason} {_kept(self.description, saved=self.path is not None)}", self.description["run_id"]
+        )
+
+    def _abandon(self, *, keep: bool = False) -> None:
+        """Let go of the journal: deleted where the run is new and never began."""
+        if isinstance(self.sink, Journal):
+            if self.is_new and not keep:
+                self.sink.discard()
+            else:
+                self.sink.close()
+
+
+def start_recording(plan: Plan, *, results_dir: str | Path | None = None, save: bool = True) -> Recording:
+    """A new run, its journal opened, nothing asked yet. Raises SettingsError where results cannot be written."""
+    began = now()
+    tally = Tally(planned=plan.trials * len(plan.dataset.cases))
+    if not save:
+        description = describe(plan, next(run_ids(began, plan.model.name)), began)
+        return Recording(plan, description, Memory(), None, plan.todo(), tally)
+    folder = find_results_dir(results_dir)
+    dataset = plan.dataset.as_dict()
+    for run_id in run_ids(began, plan.model.name):
+        path = run_path(folder, run_id, store.SUFFIX)
+        if path.exists():
+            continue
+        description = describe(plan, run_id, began)
+        try:
+            sink = Journal.create(run_path(folder / JOURNAL_DIR, run_id, journal.SUFFIX), description, dataset)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise SettingsError(
+                f"results cannot be written to {folder}: {error}. Nothing was asked. "
+                "Make room there, or choose another folder with --results-dir."
+            ) from None
+        if path.exists():  # another process finished a run of this id between the two looks
+            sink.discard()
+            continue
+        return Recording(plan, description, sink, path, plan.todo(), tally)
+    raise SettingsError(f"no free run id for {began.isoformat()} in {folder}")
+
+
+def _kept(description: Mapping[str, Any], *, saved: bool) -> str:
+    run_id, planned = description["run_id"], description["planned"]
+    finished = description["finished"]
+    if not saved:
+        return f"{finished} of {planned} trials are finished."
+    return f"{finished} of {planned} trials are kept as {run_id}; `evalkit resume {run_id}` does the rest."

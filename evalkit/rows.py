@@ -1,0 +1,124 @@
+"""Between records and rows: a case, a turn and a verdict become one row of the results frame, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .datasets import EvalCase
+from .evaluators import mismatch_rows
+from .jsontext import write
+from .records import ToolCall, Turn, Verdict, clean_text
+
+Row = dict[str, Any]
+
+
+def case_values(case: EvalCase) -> Row:
+    """The case-level columns of every row of `case`."""
+    secondary = [
+        {"tool": s.tool, "arguments": s.arguments} if s.arguments is not None else s.tool for s in case.secondary_tools
+    ]
+    return {
+        "case_id": case.id,
+        "case_hash": case.case_hash,
+        "kind": case.kind,
+        "input": case.input if isinstance(case.input, str) else write(case.input),
+        "expected_tool": case.expected_tool,
+        "expected": case.expected if case.expected is None or isinstance(case.expected, str) else write(case.expected),
+        "cluster": case.cluster,
+        "tags": write(list(case.tags)),
+        "secondary_tools": write(secondary),
+        "expected_arguments": None if case.expected_arguments is None else write(case.expected_arguments),
+    }
+
+
+def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd: float | None = None) -> Row:
+    """The case, trial and verdict values of one trial: what the journal and `store.save_run` take."""
+    usage = turn.usage
+    error_kind = verdict.error_kind or turn.error_kind
+    return (
+        case_values(case)
+        | {
+            "trial": trial,
+            "actual_tool": verdict.actual_tool,
+            "answer": turn.answer,
+            "finish_reason": turn.finish_reason,
+            "error_kind": error_kind,
+            "error": (turn.error or verdict.reason) if error_kind else None,
+            "actual_arguments": verdict.actual_arguments,
+            "tool_calls": write([_call_entry(call) for call in turn.tool_calls]),
+            "flags": write(list(dict.fromkeys((*turn.flags, *verdict.flags)))),
+            "latency_s": turn.latency_s,
+            "cost_usd": cost_usd,
+            "attempts": turn.attempts,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "outcome": verdict.outcome,
+            "reason": verdict.reason,
+            "passed": verdict.passed,
+            "tool_passed": verdict.tool_passed,
+            "arguments_passed": verdict.arguments_passed,
+            "schema_valid": verdict.schema_valid,
+            "score": None if verdict.score is None else float(verdict.score),
+            "arguments_score": verdict.arguments_score,
+            "mismatches": write(mismatch_rows(verdict.mismatches)),
+            "reviews": _as_json(verdict.details.get("reviews", [])),
+        }
+        | {name: verdict.details.get(name) for name in JUDGE_VALUES}
+    )
+
+
+JUDGE_VALUES = ("judge_cost_usd", "judge_input_tokens", "judge_output_tokens")
+
+
+def turn_of(row: Mapping[str, Any]) -> Turn:
+    """The turn that a row was made of, as far as scoring needs it."""
+    calls = json.loads(row["tool_calls"] or "[]")
+    failed = row["error_kind"] if row["outcome"] == "error" and row["error_kind"] in REQUEST_ERRORS else None
+    return Turn(
+        tool_calls=[ToolCall(**entry) for entry in calls],
+        answer=row["answer"],
+        finish_reason=row["finish_reason"],
+        usage={"input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"]},
+        flags=json.loads(row["flags"] or "[]"),
+        error_kind=failed,
+        error=row["error"] if failed else None,
+        attempts=row["attempts"],
+        latency_s=row["latency_s"],
+    )
+
+
+# Errors of the request itself; the other kinds (truncated, reviewer, judge_unreadable) are found again by scoring.
+REQUEST_ERRORS = frozenset(
+    {"timeout", "rate_limit", "quota", "connection", "server", "bad_request", "auth", "bad_response", "model"}
+)
+
+
+def cases_in_order(cases: Iterable[EvalCase]) -> dict[str, int]:
+    """Each case id with its place in the dataset."""
+    return {case.id: place for place, case in enumerate(cases)}
+
+
+def _call_entry(call: ToolCall) -> Row:
+    """One call as it came; what has no JSON form (a recorded NaN) becomes the text that Python writes for it."""
+    arguments = call.arguments if call.arguments is None or isinstance(call.arguments, str) else dict(call.arguments)
+    entry: Row = {"name": call.name, "arguments": arguments}
+    if call.kind != "function":
+        entry["kind"] = call.kind
+    if call.raw is not None:
+        entry["raw"] = call.raw
+    try:
+        write(entry)
+    except (TypeError, ValueError):
+        entry = {
+            name: value if value is None or isinstance(value, str) else _as_json(value) for name, value in entry.items()
+        }
+    return entry
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return write(value)
+    except (TypeError, ValueError):
+        return clean_text(json.dumps(value, ensure_ascii=False, default=str))

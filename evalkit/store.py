@@ -1,0 +1,218 @@
+"""One finished or stopped run on disk: a Parquet file whose footer describes the run.
+
+The footer holds two entries: the run's description (small: settings, counts, fingerprints; a picker over thousands of
+runs reads nothing else) and the dataset as it was run, compressed, so that a run can be scored again when its dataset
+file has moved on. Files are written aside, synced and renamed: a reader sees a whole file or none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .counts import RunCounts
+from .errors import SchemaError
+from .jsontext import write
+from .schema import COLUMNS, NAMES, SCHEMA_VERSION, TIME, conform
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+SUFFIX = ".parquet"
+DESCRIPTION_KEY = b"evalkit"
+DATASET_KEY = b"evalkit_dataset"
+ROWS_PER_GROUP = 100_000
+BYTES_PER_GROUP = 64 * 2**20
+RUN_COLUMNS = tuple(column.name for column in COLUMNS if column.level == "run")
+_WIDE = ("input", "expected", "error", "reason", "answer", "tool_calls", "mismatches", "reviews")
+_FILE_ORDER = tuple(name for name in NAMES if name not in _WIDE) + _WIDE
+
+
+def save_run(
+    path: Path, description: Mapping[str, Any], dataset: Mapping[str, Any] | None, rows: Iterable[Mapping[str, Any]]
+) -> Path:
+    """Write one run and return its path.
+
+    `rows` are the case, trial and verdict values of each trial, all trials of a case after one another; the run's
+    values come from `description`, to which the counts are added. Memory stays flat in the number of rows.
+
+    Raises OSError (a full disk, a read-only folder); nothing is left half written then.
+    """
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    counts = RunCounts()
+    run_values = {name: description.get(name) for name in RUN_COLUMNS}
+    try:
+        with open(aside, "wb") as file, pq.ParquetWriter(file, arrow_schema(), compression="zstd") as writer:
+            for group in _groups(rows):
+                for row in group:
+                    counts.add(row)
+                writer.write_table(_table(group, run_values), row_group_size=len(group))
+            whole = {"schema_version": SCHEMA_VERSION, **description, "counts": counts.finish()}
+            footer = {DESCRIPTION_KEY: write(whole).encode()}
+            if dataset is not None:
+                footer[DATASET_KEY] = b64encode(zlib.compress(write(dataset).encode(), 6))
+            writer.add_key_value_metadata(footer)
+            writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+    return path
+
+
+def read_run(path: Path) -> pd.DataFrame:
+    """The results frame of one run: one row per case and trial.
+
+    Raises SchemaError where the file is not a run's or of a newer version, FileNotFoundError where there is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    read_footer(path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SchemaError(f"{path.name} cannot be read as Parquet: {error}") from None
+    return to_frame(table)
+
+
+def frame_of(description: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """The results frame of a run that is not on disk; the same as writing it and reading it back."""
+    import pyarrow as pa
+
+    run_values = {name: description.get(name) for name in RUN_COLUMNS}
+    tables = [_table(group, run_values) for group in _groups(rows)]
+    return to_frame(pa.concat_tables(tables) if tables else arrow_schema().empty_table())
+
+
+def read_footer(path: Path) -> dict[str, Any]:
+    """The description of the run in a file, from its footer alone.
+
+    Raises SchemaError where the file is not a run's, is truncated, or was written by a newer version.
+    """
+    return _described(path, _metadata(path))
+
+
+def read_dataset(path: Path) -> dict[str, Any] | None:
+    """The dataset as it was run, as a mapping; None where the file holds none. Errors as `read_footer`."""
+    stored = _metadata(path).get(DATASET_KEY)
+    if stored is None:
+        return None
+    dataset: dict[str, Any] = json.loads(zlib.decompress(b64decode(stored)))
+    return dataset
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The case, trial and verdict values of each row in a file, as `save_run` took them."""
+    import pyarrow.parquet as pq
+
+    names = [name for name in NAMES if name not in RUN_COLUMNS]
+    with pq.ParquetFile(path) as file:
+        held = [name for name in names if name in file.schema_arrow.names]
+        for batch in file.iter_batches(batch_size=1000, columns=held):
+            for row in batch.to_pylist():
+                yield {name: row.get(name) for name in names}
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """A results frame from an Arrow table with (some of) its columns."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    text = pd.StringDtype(na_value=np.nan)
+    types = {pa.string(): text, pa.large_string(): text, pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
+    return conform(table.to_pandas(types_mapper=types.get, ignore_metadata=True))
+
+
+@cache
+def arrow_schema() -> pa.Schema:
+    """The columns of a run's file: those of the results frame, the widest last."""
+    import pyarrow as pa
+
+    types = {
+        "str": pa.string(), "int64": pa.int64(), "Int64": pa.int64(), "float64": pa.float64(), "boolean": pa.bool_(),
+        TIME: pa.timestamp("us", tz="UTC"),
+    }  # fmt: skip
+    by_name = {column.name: column for column in COLUMNS}
+    return pa.schema([pa.field(name, types[by_name[name].dtype]) for name in _FILE_ORDER])
+
+
+def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """The rows in lists that fit in memory together; whole cases are not kept together, which no reader needs."""
+    iterator = iter(rows)
+    group: list[Mapping[str, Any]] = []
+    size = 0
+    while batch := list(islice(iterator, 500)):
+        group += batch
+        size += sum(len(row.get(name) or "") for row in batch for name in _WIDE)
+        if len(group) >= ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _table(rows: Sequence[Mapping[str, Any]], run_values: Mapping[str, Any]) -> pa.Table:
+    import pyarrow as pa
+
+    arrays = []
+    for column in arrow_schema():
+        if column.name in run_values:
+            value = run_values[column.name]
+            if column.name == "started_at" and isinstance(value, str):
+                value = datetime.fromisoformat(value)
+            arrays.append(pa.repeat(pa.scalar(value, type=column.type), len(rows)))
+        else:
+            arrays.append(pa.array([row.get(column.name) for row in rows], type=column.type))
+    return pa.Table.from_arrays(arrays, schema=arrow_schema())
+
+
+def _metadata(path: Path) -> dict[bytes, bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_metadata(path).metadata or {}
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowInvalid, OSError) as error:
+        raise SchemaError(f"{path.name} is not a whole Parquet file: {error}") from None
+
+
+def _described(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    try:
+        description: dict[str, Any] = json.loads(metadata[DESCRIPTION_KEY])
+        version = description["schema_version"]
+    except (KeyError, ValueError, TypeError):
+        raise SchemaError(f"{path.name} is a Parquet file, but not an evalkit run: its footer describes none") from None
+    if version > SCHEMA_VERSION:
+        raise SchemaError(
+            f"{path.name} was written by a newer evalkit (file version {version}, this one reads up to "
+            f"{SCHEMA_VERSION}): update evalkit to read it"
+        )
+    return description
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":  # Windows has no handle for a folder
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
