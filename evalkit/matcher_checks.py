@@ -9,6 +9,7 @@ from typing import Any
 from .dates import read_iso
 from .differences import json_type
 from .nearmiss import did_you_mean
+from .patterns import compiled
 from .valuepaths import inside, place_of
 
 REL_DEFAULT = 1e-6  # `$approx` with neither "rel" nor "abs"
@@ -123,13 +124,11 @@ def _text(operand: Any, matcher: Mapping[str, Any], say: Say) -> None:
 
 
 def _pattern(operand: Any, matcher: Mapping[str, Any], say: Say) -> None:
-    import regex
-
     _text(operand, matcher, say)
     try:
-        regex.compile(str(operand))
-    except (regex.error, RecursionError, OverflowError, ValueError) as error:
-        say(f"$regex: the pattern {operand!r} cannot be read: {error}")
+        compiled(str(operand))
+    except ValueError as error:
+        say(f"$regex: the pattern {str(operand)[:60]!r} cannot be used: {error}")
 
 
 def _part(operand: Any, matcher: Mapping[str, Any], say: Say) -> None:

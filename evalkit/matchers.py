@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import dates
+from . import dates, patterns
 from .differences import (
     composed,
     is_integral,
@@ -23,8 +23,6 @@ from .matcher_checks import REL_DEFAULT, SIMILAR_DEFAULT, problems
 from .pairing import unpaired
 
 __all__ = ["Difference", "difference", "is_matcher", "may_be_absent", "must_be_sent", "nearest_difference", "problems"]
-
-TIMEOUT_S = 1.0  # for one regular expression on one value; what takes longer would take for ever
 
 # From the most harmless kind to the plainest failure: which of several differences to name.
 _NEAREST_FIRST = (
@@ -137,15 +135,12 @@ def _folded(text: str) -> str:
 
 
 def _regex(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:
-    import regex
-
     if not isinstance(actual, str):
         return Difference("type")
     try:
-        found = regex.fullmatch(matcher["$regex"], composed(actual), timeout=TIMEOUT_S)
-    except TimeoutError:
-        return Difference("value", f"the pattern was stopped after {TIMEOUT_S:g} s; make it simpler")
-    return None if found else Difference("value")
+        return None if patterns.found(matcher["$regex"], composed(actual)) else Difference("value")
+    except patterns.SlowPattern:
+        return Difference("value", f"the pattern was stopped after {patterns.TIMEOUT_S:g} s; make it simpler")
 
 
 def _contains(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:
