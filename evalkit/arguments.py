@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .differences import kind_of_difference, type_kind
+from .differences import kind_of_difference, same_value, type_kind
 from .matcher_checks import argument_problems, problems
 from .matchers import (
     Comparing,
@@ -118,11 +118,11 @@ class _Comparison:
         elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
             self._list(expected, actual, path, schema)
         else:
-            kind = kind_of_difference(expected, actual)
-            if kind is None:
+            if same_value(expected, actual):
                 self._right()
             else:
-                self._wrong(kind, expected, actual, path)
+                kind = "value" if self.quick else kind_of_difference(expected, actual)
+                self._wrong(kind or "value", expected, actual, path)
 
     def keys(self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, schema: Declared | None) -> None:
         """Compare two objects key by key."""
@@ -198,16 +198,17 @@ class _Comparison:
         return not left
 
     def _matcher(self, matcher: Mapping[str, Any], actual: Any, path: str, schema: Declared | None) -> None:
-        def whole(wanted: Any, sent: Any) -> Difference | None:
-            return self._nested(wanted, sent, schema)
-
-        def element(wanted: Any, sent: Any) -> Difference | None:
-            return self._nested(wanted, sent, schema.element() if schema is not None else None)
-
-        def meets(wanted: Any, sent: Any) -> bool:
-            return self._meets(wanted, sent, schema.element() if schema is not None else None)
-
-        found = difference(matcher, actual, Comparing(whole, element, meets))
+        inner = schema.element() if schema is not None and not isinstance(actual, Mapping) else None
+        found = difference(
+            matcher,
+            actual,
+            Comparing(
+                whole=lambda wanted, sent: self._nested(wanted, sent, schema),
+                element=lambda wanted, sent: self._nested(wanted, sent, inner),
+                meets_whole=lambda wanted, sent: self._meets(wanted, sent, schema),
+                meets_element=lambda wanted, sent: self._meets(wanted, sent, inner),
+            ),
+        )
         if found is None:
             self._right()
         else:

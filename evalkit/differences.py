@@ -92,16 +92,26 @@ def composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+def same_value(expected: Any, actual: Any) -> bool:
+    """Whether two values that are not both objects or both lists are the same JSON value."""
+    wanted = json_type(expected)
+    if wanted != json_type(actual):
+        return False
+    if wanted == "string":
+        return same_text(expected, actual)
+    return same_number(expected, actual) if wanted == "number" else bool(expected == actual)
+
+
 def kind_of_difference(expected: Any, actual: Any) -> str | None:
     """How two values that are not both objects or both lists differ; None where they are the same JSON value."""
-    wanted, sent = json_type(expected), json_type(actual)
-    if wanted != sent:
+    if same_value(expected, actual):
+        return None
+    wanted = json_type(expected)
+    if wanted != json_type(actual):
         return type_kind(wanted, actual)
     if wanted == "string":
-        return None if same_text(expected, actual) else text_kind(expected, actual)
-    if wanted == "number":
-        return None if same_number(expected, actual) else "number"
-    return None if expected == actual else "value"
+        return text_kind(expected, actual)
+    return "number" if wanted == "number" else "value"
 
 
 def type_kind(wanted: str, actual: Any) -> str:

@@ -15,9 +15,8 @@ from .arguments import ArgumentsCheck, compare_arguments, describe, mismatch_row
 from .calls import Arguments, about_unknown, as_call, calls_in_text, is_usable, read_arguments
 from .datasets import EvalCase
 from .jsontext import write
+from .offered import Offered, offered_tools
 from .records import ToolCall, Turn, Verdict
-from .tools import Tool, as_tools
-from .toolschema import ToolSchema, tool_schema
 from .turns import (
     ARGUMENTS_UNKNOWN,
     TEXT_UNKNOWN,
@@ -63,14 +62,7 @@ def evaluate_tool_call(
     turn = as_turn(turn)
     if turn.error_kind:
         return request_error(turn)
-    return _Judging(case, turn, _by_name(tools)).verdict()
-
-
-def _by_name(tools: Iterable[Any]) -> dict[str, Tool]:
-    listed = list(tools) if isinstance(tools, list | tuple) else tools
-    if not (isinstance(listed, list) and all(isinstance(tool, Tool) for tool in listed)):
-        listed = as_tools(listed)
-    return {tool.name: tool for tool in listed}
+    return _Judging(case, turn, offered_tools(tools)).verdict()
 
 
 @dataclass
@@ -79,7 +71,7 @@ class _Judging:
 
     case: EvalCase
     turn: Turn
-    tools: Mapping[str, Tool]
+    tools: Offered
 
     def __post_init__(self) -> None:
         self.secondary = [one.tool for one in self.case.secondary_tools]
@@ -105,8 +97,8 @@ class _Judging:
 
     def _names(self) -> tuple[str, ...]:
         """The names that a call written as text may have: the tools, or without any, those that the case names."""
-        if self.tools:
-            return tuple(self.tools)
+        if self.tools.names:
+            return self.tools.names
         return tuple(name for name in (self.wanted, *self.secondary) if name not in (None, "none", "any"))
 
     def _of_calls(self, calls: list[ToolCall]) -> Verdict:
@@ -122,7 +114,7 @@ class _Judging:
         if not is_usable(call):
             return self._unusable(call)
         name = str(call.name)
-        if name == self.wanted or (self.wanted == "any" and (not self.tools or name in self.tools)):
+        if name == self.wanted or (self.wanted == "any" and (not self.tools.names or name in self.tools)):
             return self._right_tool(call, self.case.expected_arguments, secondary=False)
         if name in self.secondary:
             entries = [one for one in self.case.secondary_tools if one.tool == name]
@@ -130,8 +122,8 @@ class _Judging:
         if self.wanted == "none":
             return self._failed("unexpected_call", f"Expected no tool call, got {name}", call)
         got = f"Wrong tool: expected {self.wanted_in_words}, got {name}"
-        if self.tools and name not in self.tools:
-            return self._failed("unknown_tool", f"{got}, {about_unknown(name, tuple(self.tools), call)}", call)
+        if self.tools.names and name not in self.tools:
+            return self._failed("unknown_tool", f"{got}, {about_unknown(name, self.tools.names, call)}", call)
         return self._failed("wrong_tool", got, call)
 
     def _right_tool(self, call: ToolCall, expected: Mapping[str, Any] | None, *, secondary: bool) -> Verdict:
@@ -144,7 +136,7 @@ class _Judging:
         sent = read_arguments(call.arguments)
         if sent.value is None:
             return self._unreadable(name, sent, checked=expected is not None)
-        schema = self._schema(name)
+        schema = self.tools.schema(name)
         known: dict[str, Any] = {
             "actual_tool": name,
             "actual_arguments": sent.text,
@@ -234,7 +226,7 @@ class _Judging:
         unsaid = call.arguments is None and (not call.name or ARGUMENTS_UNKNOWN in self.turn.flags)
         unknown = unsaid or call.kind != "function"
         sent = Arguments(None, None) if unknown else read_arguments(call.arguments)
-        schema = self._schema(str(call.name))
+        schema = self.tools.schema(str(call.name))
         return self._verdict(
             False,
             0.0,
@@ -252,10 +244,6 @@ class _Judging:
     ) -> Verdict:
         flags = flags_of(self.turn, *self.notes, *notes)
         return Verdict(passed, score, reason, outcome=outcome, flags=flags, **known)
-
-    def _schema(self, name: str) -> ToolSchema | None:
-        tool = self.tools.get(name)
-        return tool_schema(tool.parameters) if tool is not None else None
 
 
 def _best(found: list[Verdict]) -> Verdict:

@@ -29,7 +29,7 @@ _NEAREST_FIRST = (
     *("whitespace", "unicode", "case", "punctuation", "date", "number", "list_order", "list_length"),
     *("double_encoded", "extra", "missing", "value", "type"),
 )
-_CLOSEST = 10  # elements on either side that are looked at to name how a list without order differs
+_CLOSEST = 10  # values on either side that are looked at to name the nearest difference
 
 
 class Difference(NamedTuple):
@@ -43,14 +43,15 @@ Compare = Callable[[Any, Any], "Difference | None"]
 
 
 class Comparing(NamedTuple):
-    """How nested values are compared: `whole` in the matcher's own place, `element` inside a list there.
+    """How nested values are compared: in the matcher's own place (`whole`), or inside a list there (`element`).
 
-    `meets` is `element` without a diagnosis, for many comparisons.
+    The `meets_` forms only tell whether there is a difference, which is quicker.
     """
 
     whole: Compare
     element: Compare
-    meets: Callable[[Any, Any], bool]
+    meets_whole: Callable[[Any, Any], bool]
+    meets_element: Callable[[Any, Any], bool]
 
 
 def is_matcher(value: Any) -> bool:
@@ -96,13 +97,16 @@ def _first(found: Sequence[str]) -> str:
 
 
 def _one_of(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:
-    found = []
-    for option in matcher["$one_of"]:
-        one = comparing.whole(option, actual)
-        if one is None:
-            return None
-        found.append(one)
-    return Difference(nearest_difference(found).kind)
+    options = matcher["$one_of"]
+    if any(comparing.meets_whole(option, actual) for option in options):
+        return None
+    return Difference(_nearest(options, [actual], comparing.whole))
+
+
+def _nearest(wanted: Sequence[Any], sent: Sequence[Any], compare: Compare) -> str:
+    """The kind of the nearest difference of any of the first few expected and sent values."""
+    pairs = [(one, other) for one in wanted[:_CLOSEST] for other in sent[:_CLOSEST]]
+    return nearest_difference([found for pair in pairs if (found := compare(*pair)) is not None]).kind
 
 
 def _any(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:
@@ -146,13 +150,9 @@ def _regex(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Dif
 def _contains(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:
     wanted = matcher["$contains"]
     if isinstance(actual, list | tuple):
-        found = []
-        for element in actual:
-            one = comparing.element(wanted, element)
-            if one is None:
-                return None
-            found.append(one)
-        return Difference(nearest_difference(found).kind if found else "value", "no element is that")
+        if any(comparing.meets_element(wanted, element) for element in actual):
+            return None
+        return Difference(_nearest([wanted], actual, comparing.element) if actual else "value", "no element is that")
     if not isinstance(actual, str) or not isinstance(wanted, str):
         return Difference("type")
     if composed(wanted) in composed(actual):
@@ -175,12 +175,11 @@ def _unordered(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) ->
         return Difference(type_kind("array", actual))
     if len(wanted) != len(actual):
         return Difference("list_length", f"{len(wanted)} elements expected, got {len(actual)}")
-    left, over = unpaired(wanted, actual, comparing.meets)
+    left, over = unpaired(wanted, actual, comparing.meets_element)
     if not left:
         return None
-    pairs = [(wanted[e], actual[a]) for e in left[:_CLOSEST] for a in over[:_CLOSEST]]
-    nearest = nearest_difference([one for pair in pairs if (one := comparing.element(*pair)) is not None])
-    return Difference(nearest.kind, f"{len(left)} of {len(wanted)} elements differ")
+    kind = _nearest([wanted[place] for place in left], [actual[place] for place in over], comparing.element)
+    return Difference(kind, f"{len(left)} of {len(wanted)} elements differ")
 
 
 def _date(matcher: Mapping[str, Any], actual: Any, comparing: Comparing) -> Difference | None:

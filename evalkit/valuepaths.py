@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 _PLAIN = re.compile(r"[\w-]+\Z")
 
 
+@lru_cache(maxsize=4096)
 def inside(path: str, key: object) -> str:
     """The path of a key of the object at `path`."""
     text = str(key)
