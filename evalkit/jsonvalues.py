@@ -38,7 +38,7 @@ def _plain(value: Any, path: str, depth: int) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float | Decimal):
-        if not math.isfinite(value):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise NotJsonError(f"{value} is not JSON", path)
         return float(value) if isinstance(value, float) else value
     if isinstance(value, Mapping):

@@ -32,7 +32,7 @@ _MOST_RECENT = 32
 
 
 def offered_tools(tools: Iterable[Any]) -> Offered:
-    """The offered tools, from whatever `as_tools` takes; prepared once for a tuple of Tools that comes again and again, as a dataset's does."""
+    """The offered tools, from whatever `as_tools` takes; a tuple of Tools that comes again is prepared once."""
     recent = _RECENT.get(id(tools))
     if recent is not None and recent[0] is tools:
         return recent[1]
