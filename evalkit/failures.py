@@ -33,13 +33,14 @@ class Failure:
     """One request that was not answered.
 
     `kind` is a Turn's `error_kind`. `asked_s` is how many seconds the server asked to wait (0: none; None: it did
-    not say, or not readably).
+    not ask, or not readably); `asked` is whether it asked at all.
     """
 
     kind: str
     error: str
     retry: bool = False
     asked_s: float | None = None
+    asked: bool = False
 
 
 class Response(Protocol):
@@ -63,7 +64,8 @@ def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure
     advised = headers.get("x-should-retry")
     retry = advised == "true" if advised in ("true", "false") else _may_pass(status) and kind != "quota"
     error = f"HTTP {status} from {host}" + (f": {words}" if words else "")
-    return Failure(kind, error, retry, asked_wait(headers, now))
+    asked = "retry-after" in headers or "retry-after-ms" in headers
+    return Failure(kind, _sentence(error), retry, asked_wait(headers, now), asked)
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:
@@ -73,11 +75,11 @@ def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Fa
     # On aiohttp, a connection that is refused or reset is raised as a time-out: the cause tells them apart.
     is_timeout = any(isinstance(one, TimeoutError) for one in chain) or "Timeout" in type(innermost).__name__
     if is_timeout:
-        return Failure("timeout", f"no answer from {host} within {timeout_s:g} s", retry=True)
+        return Failure("timeout", f"no answer from {host} within {timeout_s:g} s.", retry=True)
     said = first_words(str(innermost), mask)
     cause = type(innermost).__name__ + (f": {said}" if said else "")
     retry = not any(isinstance(one, ssl.SSLCertVerificationError | UnicodeError) for one in chain)
-    return Failure("connection", f"no complete answer from {host}: {cause}", retry)
+    return Failure("connection", _sentence(f"no complete answer from {host}: {cause}"), retry)
 
 
 def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
@@ -125,6 +127,10 @@ def _kind(status: int, body: Any) -> str:
 
 def _may_pass(status: int) -> bool:
     return status in (408, 409, 429) or status >= 500
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", ">")) else text + "."
 
 
 def _parsed(text: str) -> Any:

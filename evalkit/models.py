@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -181,8 +182,8 @@ class OpenAISession:
         is_bare = not self._address.url.partition("://")[2].partition("/")[2]
         if status not in (404, 405) or not is_bare:
             return failure
-        advice = f" OpenAI-compatible servers mostly answer under /v1: try {self._address.shown.rstrip('/')}/v1"
-        return Failure(failure.kind, failure.error + advice, failure.retry, failure.asked_s)
+        advice = f" OpenAI-compatible servers mostly answer under /v1: try {self._address.shown.rstrip('/')}/v1."
+        return replace(failure, error=failure.error + advice)
 
 
 def as_model(spec: Model | str | Callable[..., Any], **settings: Any) -> Model:

@@ -179,7 +179,8 @@ class Asking:
                     attempts=self._refusals + self._timeouts + self._others,
                 )
             wait = self._wait_s(outcome)
-            self.notify(_reason(outcome, wait))
+            if wait > 0 or outcome.asked:
+                self.notify(_reason(outcome, wait))
             await clock.sleep(wait)
 
     def _count(self, failure: Failure) -> None:
@@ -205,7 +206,9 @@ class Asking:
         if failure.kind != "rate_limit":
             return clock.backoff(self._timeouts + self._others - 1) if asked is None else asked
         if asked is None:
-            return clock.backoff(self._refusals - 1)
+            # Where others are being served, too many asked at once: the place in the gate's queue is wait enough.
+            is_overload = not failure.asked and self._refusals == 1 and self.gate.in_flight > 0
+            return 0.0 if is_overload else clock.backoff(self._refusals - 1)
         self.gate.hold(asked)
         beyond = self._refusals - _TRUSTED_REFUSALS
         return asked if beyond <= 0 else max(asked, clock.backoff(beyond - 1))

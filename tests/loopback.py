@@ -23,6 +23,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
+
 from loopback_replies import Reply, Request, Script, by_name, fails, in_api
 
 MODEL_NAMES = ("mock-small", "mock-large")
@@ -37,6 +38,7 @@ class Endpoint:
     def __init__(self, script: Script = by_name, *, port: int = 0, allow: int | None = None, delay_s: float = 0.0):
         self.script, self.allow, self.delay_s = script, allow, delay_s
         self.asked: Counter[str] = Counter()
+        self._asked_of: Counter[tuple[str, str]] = Counter()
         self.requests: list[Request] = []
         self.at_once = self.most_at_once = self.refused = 0
         self._port, self._ready = port, threading.Event()
@@ -85,7 +87,8 @@ class Endpoint:
         if request.method == "GET":
             return await _send(writer, self._look(request), request)
         self.asked[request.text] += 1
-        request.number = self.asked[request.text]
+        self._asked_of[request.model, request.text] += 1
+        request.number = self._asked_of[request.model, request.text]
         self.requests.append(request)
         if self.allow is not None and self.at_once >= self.allow:
             self.refused += 1

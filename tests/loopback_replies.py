@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass
 class Request:
-    """One request as it arrived. `number` counts from 1 how often this very text was asked."""
+    """One request as it arrived. `number` counts from 1 how often this model was asked this very text."""
 
     method: str
     path: str

@@ -1,0 +1,154 @@
+"""What an endpoint can do, found out by asking it a handful of small questions (`evalkit check --model NAME`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import jsontext
+from .models import Model, Session
+from .records import Turn
+from .tools import Tool
+
+_PLACE = {"type": "object", "properties": {"directory": {"type": "string"}}, "required": ["directory"]}
+_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = (
+    Tool("list_files", "List the files in a directory", _PLACE),
+    Tool("get_weather", "Get the weather of a city", _CITY),
+)
+_CALLING, _TALKING = "List the files in the directory src.", "Tell me a short joke."
+_COLOURS = ("blue", "green")
+_SCHEMA = {
+    "type": "object",
+    "properties": {"colour": {"type": "string", "enum": list(_COLOURS)}},
+    "required": ["colour"],
+    "additionalProperties": False,
+}
+_FORMAT = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": _SCHEMA}}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found out: `ok` is True or False, or None where it could not be told; `sentence` says it."""
+
+    name: str
+    ok: bool | None
+    sentence: str
+
+
+async def probe(model: Model, notify: Callable[[str], None] | None = None) -> list[Finding]:
+    """What the model's endpoint can do, in the order asked; ends early where it does not answer at all.
+
+    Sends up to nine small requests, one after another. A model that is no endpoint is not asked for settings.
+    """
+    async with model.session() as session:
+        return [finding async for finding in _findings(model, _Asker(session, notify))]
+
+
+@dataclass(frozen=True)
+class _Asker:
+    session: Session
+    notify: Callable[[str], None] | None
+
+    async def __call__(self, text: str, tools: Sequence[Tool] = (), **extra: Any) -> Turn:
+        return await self.session.ask([{"role": "user", "content": text}], tools, extra=extra, notify=self.notify)
+
+
+async def _findings(model: Model, ask: _Asker) -> AsyncIterator[Finding]:
+    plain = await ask(_CALLING)
+    if plain.error_kind is not None:
+        yield Finding("answers", False, f"It does not answer: {plain.error}")
+        return
+    took = "" if plain.latency_s is None else f" (in {plain.latency_s:.1f} s)"
+    yield Finding("answers", True, f"It answers{took}.")
+    offered = await ask(_CALLING, TOOLS)
+    yield _sees_tools(plain, offered)
+    yield _calls_tools(offered)
+    if model.settings.get("kind") != "openai":
+        return
+    settings = {"temperature": 0, "parallel_tool_calls": False, "seed": 7}
+    for name, value in settings.items():
+        yield _takes(name, value, await ask(_CALLING, TOOLS, **{name: value}))
+    yield _keeps_to_choice(await ask(_TALKING, TOOLS, tool_choice="required"))
+    yield _keeps_to_schema(await ask("What colour is a clear sky? Answer as JSON.", response_format=_FORMAT))
+
+
+def _sees_tools(plain: Turn, offered: Turn) -> Finding:
+    name, without, with_tools = "sees tools", _prompt_tokens(plain), _prompt_tokens(offered)
+    if offered.error_kind is not None:
+        return Finding(name, False, f"It refuses a request with tools: {offered.error}")
+    if without is None or with_tools is None:
+        return Finding(name, None, "It does not count prompt tokens, so that cannot be told.")
+    counts = f"{without} prompt tokens without tools, {with_tools} with {len(TOOLS)}"
+    if with_tools > without:
+        return Finding(name, True, f"The model is shown the tools: {counts}.")
+    return Finding(
+        name, False, f"The tools are ignored: {counts}. The server's chat template may have no place for them."
+    )
+
+
+def _calls_tools(offered: Turn) -> Finding:
+    name = "calls tools"
+    if offered.error_kind is not None:
+        return Finding(name, None, "There was no answer to a request with tools.")
+    called = [call.name for call in offered.tool_calls]
+    if called:
+        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {', '.join(map(str, called))}.")
+    if _looks_like_call(offered.answer or ""):
+        return Finding(
+            name,
+            False,
+            "It writes calls as text: no `tool_calls`, but a call in the answer. Every such case is scored "
+            '`call_in_text`, unless the dataset says "text_calls": "accept". Another chat template may cure it.',
+        )
+    return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
+
+
+def _takes(name: str, value: Any, turn: Turn) -> Finding:
+    if turn.error_kind is None:
+        return Finding(name, True, f"It takes {name} = {value!r}.")
+    if turn.error_kind == "bad_request":
+        return Finding(name, False, f"It refuses {name} = {value!r}: {turn.error}")
+    return Finding(name, None, f"That could not be told: {turn.error}")
+
+
+def _keeps_to_choice(turn: Turn) -> Finding:
+    taken = _takes("tool_choice", "required", turn)
+    if not taken.ok or turn.tool_calls:
+        return taken
+    return Finding(
+        "tool_choice", False, "It takes tool_choice = 'required' but does not keep to it: it answered in text."
+    )
+
+
+def _keeps_to_schema(turn: Turn) -> Finding:
+    name = "response_format"
+    taken = _takes(name, "json_schema", turn)
+    if not taken.ok:
+        return taken
+    try:
+        value = jsontext.read((turn.answer or "").strip())
+    except jsontext.JsonTextError:
+        value = None
+    if isinstance(value, Mapping) and set(value) == {"colour"} and value["colour"] in _COLOURS:
+        return Finding(name, True, "It keeps to a JSON schema.")
+    return Finding(name, False, f"It takes a JSON schema but does not keep to it: {_shown(turn.answer)}")
+
+
+def _prompt_tokens(turn: Turn) -> int | None:
+    return getattr(turn.usage, "input_tokens", None)
+
+
+def _looks_like_call(text: str) -> bool:
+    names = "|".join(re.escape(tool.name) for tool in TOOLS)
+    return (
+        re.search(rf'"(?:name|function|tool)"\s*:\s*"(?:{names})"|<function=(?:{names})|\b(?:{names})\s*\(', text)
+        is not None
+    )
+
+
+def _shown(answer: str | None) -> str:
+    line = " ".join((answer or "").split())
+    return f'"{line[:120]}{"…" if len(line) > 120 else ""}"' if line else "an empty answer"
