@@ -1,0 +1,121 @@
+"""Final answers: reviews made, handed in and combined; turns that are no answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evalkit.cases import EvalCase
+from evalkit.evaluators import combine, evaluate_answer, review_row, without_review
+from evalkit.records import ToolCall, Turn, Verdict
+
+
+def answer_case(*reviewers, **fields):
+    return EvalCase.from_dict({"input": "Capital of France?", "reviewers": list(reviewers), **fields})
+
+
+CONTAINS = {"reviewer": "string_contains", "search_string": "Paris"}
+EXACT = {"reviewer": "exact_match", "expected": "Paris"}
+
+
+@pytest.mark.parametrize(
+    ("reviewers", "answer", "outcome", "passed", "score"),
+    [
+        ([CONTAINS], "It is Paris.", "passed", True, 1.0),
+        ([CONTAINS], "It is Rome.", "failed", False, 0.0),
+        ([CONTAINS, EXACT], "Paris", "passed", True, 1.0),
+        ([CONTAINS, EXACT], "It is Paris.", "failed", False, 0.5),
+        ([CONTAINS], "", "failed", False, 0.0),
+        ([CONTAINS], None, "failed", False, 0.0),
+    ],
+)
+def test_an_answer_passes_when_all_its_reviewers_pass_and_scores_their_mean(reviewers, answer, outcome, passed, score):
+    verdict = evaluate_answer(answer_case(*reviewers), Turn(answer=answer))
+    assert (verdict.outcome, verdict.passed, verdict.score) == (outcome, passed, score)
+    assert verdict.actual_tool == "none"
+    assert [one["reviewer"] for one in verdict.details["reviews"]] == [spec["reviewer"] for spec in reviewers]
+    json.dumps(verdict.details, allow_nan=False)
+    assert ("empty" in verdict.flags) is (not answer)
+
+
+def test_a_reason_names_each_reviewer_and_failed_ones_first():
+    verdict = evaluate_answer(answer_case(CONTAINS, EXACT), "It is Paris.")
+    assert verdict.reason.startswith("1 of 2 reviewers passed. exact_match: ")
+    assert verdict.reason.index("exact_match") < verdict.reason.index("string_contains")
+    assert evaluate_answer(answer_case(CONTAINS), "Rome").reason.startswith("string_contains: ")
+
+
+@pytest.mark.parametrize("answer", [None, "Let me look."])
+def test_a_tool_call_in_place_of_an_answer_fails_and_says_so(answer):
+    verdict = evaluate_answer(answer_case(CONTAINS), Turn(tool_calls=[ToolCall("read_file", "{}")], answer=answer))
+    assert (verdict.outcome, verdict.passed, verdict.score) == ("called_tool", False, 0.0)
+    assert (verdict.reason, verdict.actual_tool) == ("Expected an answer, got a tool call: read_file", "read_file")
+    nameless = evaluate_answer(answer_case(CONTAINS), Turn(tool_calls=[ToolCall(None)]))
+    assert nameless.reason == "Expected an answer, got a tool call: a call without a usable name"
+
+
+@pytest.mark.parametrize(
+    "turn", [Turn(answer="It is Par", finish_reason="length"), Turn(answer="It", flags=["token_limit"])]
+)
+def test_a_final_answer_cut_off_is_an_error(turn):
+    verdict = evaluate_answer(answer_case(CONTAINS), turn)
+    assert (verdict.outcome, verdict.error_kind, verdict.score) == ("error", "truncated", None)
+    assert verdict.reason.startswith("The answer was cut off at the token limit")
+
+
+def test_a_failed_request_is_an_error_for_a_final_answer_too():
+    verdict = evaluate_answer(answer_case(CONTAINS), Turn(error_kind="server", error="HTTP 500"))
+    assert (verdict.outcome, verdict.error_kind, verdict.reason) == ("error", "server", "HTTP 500")
+
+
+def test_a_refusal_is_reviewed_and_flagged():
+    verdict = evaluate_answer(answer_case(CONTAINS), Turn(answer="I cannot say.", flags=["refused"]))
+    assert (verdict.outcome, verdict.flags) == ("failed", ("refused",))
+
+
+def test_a_reviewer_that_raises_makes_an_error_and_the_others_are_kept():
+    slow = {"reviewer": "regex_match", "pattern": "(a|aa)+"}
+    verdict = evaluate_answer(answer_case(CONTAINS, slow), "a" * 60 + "Paris")
+    assert (verdict.outcome, verdict.error_kind, verdict.score) == ("error", "reviewer", None)
+    assert verdict.reason.startswith("regex_match could not judge: ")
+    contains, regex = verdict.details["reviews"]
+    assert (contains["passed"], contains["score"], contains["error_kind"]) == (True, 1.0, None)
+    assert (regex["passed"], regex["score"], regex["error_kind"]) == (None, None, "reviewer")
+
+
+def test_verdicts_of_judges_are_handed_in_by_their_place():
+    by_hand = {1: Verdict(False, 0.4, "subset", details={"choice": "A", "judge_model": "m"})}
+    verdict = evaluate_answer(answer_case(CONTAINS, EXACT), "It is Paris.", judged=by_hand)
+    assert (verdict.score, verdict.passed) == (0.7, False)
+    assert verdict.details["reviews"][1] == {
+        "reviewer": "exact_match",
+        "passed": False,
+        "score": 0.4,
+        "reason": "subset",
+        "error_kind": None,
+        "choice": "A",
+        "judge_model": "m",
+    }
+
+
+def test_an_unreadable_judge_makes_an_error_of_its_own_kind():
+    unreadable = Verdict(None, None, "named no choice", error_kind="judge_unreadable")
+    verdict = evaluate_answer(answer_case(CONTAINS, EXACT), "Paris", judged={1: unreadable})
+    assert (verdict.error_kind, verdict.reason) == ("judge_unreadable", "exact_match could not judge: named no choice")
+
+
+def test_reviews_combine_into_the_cases_verdict():
+    rows = [
+        review_row({"reviewer": name}, Verdict(score >= 0.8, score, "r")) for name, score in (("a", 0.9), ("b", 0.6))
+    ]
+    verdict = combine(rows, flags=["refused"])
+    assert (verdict.outcome, verdict.score, verdict.flags) == ("failed", 0.75, ("refused",))
+    assert verdict.reason == "1 of 2 reviewers passed. b: r; a: r"
+    with pytest.raises(ValueError, match="needs at least one review"):
+        combine([])
+
+
+def test_a_turn_worth_reviewing_has_no_verdict_yet():
+    assert without_review(Turn(answer="Paris")) is None
+    assert without_review(Turn(tool_calls=[ToolCall("read_file", "{}")])).outcome == "called_tool"
