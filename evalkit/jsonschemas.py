@@ -15,8 +15,10 @@ class Fault:
     message: str
 
 
-def validator(schema: Any) -> Any:
+def validator(schema: Any, *, formats: bool | None = None) -> Any:
     """A jsonschema_rs validator for the draft that the schema names (2020-12 without one).
+
+    `formats`: whether `format` is checked; None leaves that to the draft (the newest two take it as a remark).
 
     Raises ValueError, with a sentence, for a schema that is broken or refers to something outside itself.
     """
@@ -25,7 +27,7 @@ def validator(schema: Any) -> Any:
     if not isinstance(schema, dict | bool):
         raise ValueError(f"a JSON Schema is an object, got {type(schema).__name__}")
     try:
-        return jsonschema_rs.validator_for(schema, offline=True)
+        return jsonschema_rs.validator_for(schema, validate_formats=formats, offline=True)
     except jsonschema_rs.ValidationError as error:
         raise ValueError(_sentence(error)) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:

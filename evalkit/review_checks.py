@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from . import jsontext
@@ -49,7 +50,8 @@ def some_text(value: Any) -> str | None:
 
 def number(value: Any) -> str | None:
     """None for a finite number; a boolean is none."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole or (isinstance(value, float | Decimal) and math.isfinite(value)):
         return None
     return f"must be a number, got {shown(value)}"
 

@@ -34,7 +34,7 @@ def callable_form(rules: Rules) -> Callable[..., Verdict]:
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     either = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    own = [p for p in inspect.signature(function).parameters.values() if p.name in rules.parameters]
+    own = [p for p in _signature(function).parameters.values() if p.name in rules.parameters]
     shown_parameters = [inspect.Parameter("answer", either), inspect.Parameter("expected", either, default=None)]
     shown_parameters += [p.replace(kind=keyword) for p in own]
     if "threshold" not in rules.parameters:
@@ -85,10 +85,7 @@ def declared(function: Callable[..., Any], name: str) -> Rules:
 
     Raises TypeError where `answer` cannot be passed by position or `expected` not as the second.
     """
-    try:
-        signature = inspect.signature(function, eval_str=True)
-    except Exception:  # an annotation that cannot be evaluated says nothing about plain types
-        signature = inspect.signature(function)
+    signature = _signature(function)
     every = list(signature.parameters.values())
     by_position = [p for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     places = [p.name for p in by_position]
@@ -104,6 +101,13 @@ def declared(function: Callable[..., Any], name: str) -> Rules:
         takes_any=any(p.kind is p.VAR_KEYWORD for p in every),
         function=function,
     )
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except Exception:  # an annotation that cannot be evaluated says nothing about plain types
+        return inspect.signature(function)
 
 
 def built_in(

@@ -7,6 +7,9 @@ writes it: "exact_match", or {"reviewer": "string_contains", "search_string": "p
 
 from __future__ import annotations
 
+from .review_exact import exact_match
+from .review_json import json_schema_match, valid_json
+from .review_numbers import numeric_match
 from .review_own import reviewer
 from .review_registry import (
     ReviewerError,
@@ -17,14 +20,24 @@ from .review_registry import (
     register_judge,
     review,
 )
+from .review_text import levenshtein, regex_match, string_contains
+from .review_xml import valid_xml
 
 __all__ = [
     "ReviewerError",
+    "exact_match",
     "is_judge",
+    "json_schema_match",
+    "levenshtein",
     "names",
+    "numeric_match",
     "problems",
     "reads_expected",
+    "regex_match",
     "register_judge",
     "review",
     "reviewer",
+    "string_contains",
+    "valid_json",
+    "valid_xml",
 ]

@@ -1,0 +1,183 @@
+"""Whether JSON text keeps to a JSON Schema that somebody wrote, in bounded time and memory.
+
+A schema is prepared once for its content. Most are checked on the spot; where schema and value together could
+make too much work (parts that multiply, patterns that go back and forth), the check runs in a process of its own,
+which is ended when it takes too long or too much memory. Nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from . import jsontext
+from .jsonschemas import Fault, validator
+from .schema_graph import Graph
+
+TIMEOUT_S = 10.0  # for the process of its own
+MEMORY = 2 * 2**30  # bytes of address space that it may take
+PATTERNS_S = 2.0  # for all patterns that can go back and forth, on all text of one answer
+_MOST_WORK = 20_000_000  # characters of the value, times how often each can be looked at
+_HIGHEST = 2_000  # parts in one another, each a level of the machine's stack
+_MOST_FAULTS = 5  # faults that are described
+_LONGEST_FAULT = 240  # characters of a fault's message
+
+
+class SlowSchemaError(ValueError):
+    """A schema that was not done with a value in time, or not within the memory allowed."""
+
+
+class Prepared:
+    """One sound schema. Raises ValueError, with a sentence, for one that is broken or refers to itself without end."""
+
+    def __init__(self, text: str):
+        self._text = text
+        schema = json.loads(text)
+        self._graph = Graph(schema)
+        self._validator = validator(schema, formats=True)
+        self._patterns = [(one, validator({"pattern": one})) for one in self._graph.patterns if _goes_back(one)]
+
+    def faults(self, text: str, value: Any) -> list[Fault]:
+        """The first ways in which `value`, read from the JSON `text`, breaks the schema; [] where it keeps to it.
+
+        Raises SlowSchemaError.
+        """
+        value = _encodable(value)
+        self._try_patterns(value)
+        depth = _depth(value)
+        work, height = self._graph.bounds(depth, _MOST_WORK)
+        if height > _HIGHEST or work * (depth + 1) * (len(text) + 1) > _MOST_WORK:
+            return _apart(self._text, text)
+        if self._validator.is_valid(value):
+            return []
+        return [_fault(error) for error in islice(self._validator.iter_errors(value), _MOST_FAULTS)]
+
+    def _try_patterns(self, value: Any) -> None:
+        """Raise SlowSchemaError where a pattern is not done with some text; inside a schema that would go unnoticed."""
+        if not self._patterns:
+            return
+        end = time.monotonic() + PATTERNS_S
+        for text in _texts(value):
+            for pattern, ready in self._patterns:
+                if (not ready.is_valid(text) and _gave_up(ready, text)) or time.monotonic() > end:
+                    raise SlowSchemaError(f"its pattern {pattern!r} was not done with a text of {len(text)} characters")
+
+
+@lru_cache(maxsize=128)
+def _prepared(text: str) -> Prepared:
+    return Prepared(text)
+
+
+def prepare(schema: Any) -> Prepared:
+    """The schema, ready to check values. Raises ValueError, with a sentence, for one that cannot be used."""
+    if not isinstance(schema, dict | bool):
+        raise ValueError("it must be an object, or true or false")
+    try:
+        return _prepared(json.dumps(schema, sort_keys=True, allow_nan=False))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except TypeError as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+
+
+def _goes_back(pattern: str) -> bool:
+    """Whether a pattern needs an engine that tries and goes back (look-around, back-references)."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
+    except jsonschema_rs.ValidationError:
+        return True
+    return False
+
+
+def _gave_up(ready: Any, text: str) -> bool:
+    from jsonschema_rs import ValidationErrorKind
+
+    return any(isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded) for error in ready.iter_errors(text))
+
+
+def _apart(schema: str, text: str) -> list[Fault]:
+    code = "from evalkit.schema_check import check_apart; check_apart()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-P", "-c", code],
+            input=json.dumps({"schema": schema, "text": text}),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=TIMEOUT_S,
+            env=environment,
+        )
+        said = done.stdout
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+    lines = said.splitlines()
+    if not lines:
+        raise SlowSchemaError(f"it was not done with this answer within {TIMEOUT_S:g} s and {MEMORY // 2**30} GB")
+    faults = [json.loads(line) for line in lines[1:]] or [{"path": [], "message": "it breaks the schema somewhere"}]
+    return [] if lines[0] == "valid" else [Fault(tuple(one["path"]), one["message"]) for one in faults]
+
+
+def check_apart() -> None:
+    """What runs in the process of its own: a schema and a text from standard input, the verdict to standard output."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    except (ImportError, ValueError, OSError):  # a system without such limits; the time limit remains
+        pass
+    request = json.load(sys.stdin)
+    ready = validator(json.loads(request["schema"]), formats=True)
+    value = _encodable(jsontext.read(request["text"], unique_keys=False))
+    valid = ready.is_valid(value)
+    sys.stdout.write("valid\n" if valid else "not valid\n")
+    sys.stdout.flush()
+    if not valid:
+        fault = _fault(next(iter(ready.iter_errors(value))))
+        sys.stdout.write(json.dumps({"path": fault.path, "message": fault.message}) + "\n")
+
+
+def _fault(error: Any) -> Fault:
+    message = str(error.message)
+    if len(message) > _LONGEST_FAULT:  # the value stands first, what is wrong with it last
+        message = f"{message[: _LONGEST_FAULT // 3]} … {message[-2 * _LONGEST_FAULT // 3 :]}"
+    return Fault(tuple(error.instance_path), message)
+
+
+def _depth(value: Any) -> int:
+    """How many levels of objects and lists stand in one another."""
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return depth
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _encodable(value: Any) -> Any:
+    """The value with each lone surrogate, which no validator can take in, as a replacement character."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
