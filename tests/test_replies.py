@@ -313,8 +313,10 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = """role content tool_calls function_call refusal function name arguments type custom text input call_id id message
-finish_reason index error reasoning_content"""
+FIELDS = """
+role content tool_calls function_call refusal function name arguments type custom text input call_id id message
+finish_reason index error reasoning_content
+"""
 NAMES = st.sampled_from(FIELDS.split())
 NEAR = st.recursive(
     JSON
