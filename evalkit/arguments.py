@@ -16,7 +16,6 @@ from typing import Any
 from .differences import kind_of_difference, same_value, type_kind
 from .matcher_checks import argument_problems, problems
 from .matchers import (
-    Comparing,
     Difference,
     Literal,
     difference,
@@ -33,6 +32,7 @@ from .toolschema import ABSENT, Declared, ToolSchema, tool_schema
 from .valuepaths import inside, place_of
 
 EXTRA = ("declared", "none", "any")
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _MOST_COMPARED = 200  # elements of a list, each with each, to find out whether only the order differs
 
 matcher_problems = problems
@@ -101,7 +101,9 @@ class _Comparison:
 
     def value(self, expected: Any, actual: Any, path: str, schema: Declared | None) -> None:
         """Compare a value that was sent."""
-        if type(expected) is Literal:
+        if type(expected) in _SCALARS:
+            self._scalar(expected, actual, path)
+        elif type(expected) is Literal:
             before, self.literal = self.literal, True
             self.value(expected.value, actual, path, schema)
             self.literal = before
@@ -118,11 +120,14 @@ class _Comparison:
         elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
             self._list(expected, actual, path, schema)
         else:
-            if same_value(expected, actual):
-                self._right()
-            else:
-                kind = "value" if self.quick else kind_of_difference(expected, actual)
-                self._wrong(kind or "value", expected, actual, path)
+            self._scalar(expected, actual, path)
+
+    def _scalar(self, expected: Any, actual: Any, path: str) -> None:
+        if same_value(expected, actual):
+            self._right()
+        else:
+            kind = "value" if self.quick else kind_of_difference(expected, actual)
+            self._wrong(kind or "value", expected, actual, path)
 
     def keys(self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, schema: Declared | None) -> None:
         """Compare two objects key by key."""
@@ -141,7 +146,7 @@ class _Comparison:
             self._right()
             return
         default = declared.default if declared is not None else ABSENT
-        if default is not ABSENT and not must_be_sent(expected) and self._meets(expected, default, declared):
+        if default is not ABSENT and not must_be_sent(expected) and self.meets(expected, default, declared):
             leaves = self._leaves(expected)
             self._right(leaves)
             self._note(path, "missing", expected, None, "it is the declared default")
@@ -151,7 +156,7 @@ class _Comparison:
     def _extras(
         self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, schema: Declared | None
     ) -> None:
-        if len(actual) <= len(expected) and all(key in expected for key in actual):
+        if actual.keys() <= expected.keys():
             return
         for key, sent in actual.items():
             if key in expected:
@@ -194,36 +199,20 @@ class _Comparison:
         if len(places) < 2:
             return False
         wanted, sent = [expected[index] for index in places], [actual[index] for index in places]
-        left, _ = unpaired(wanted, sent, lambda one, other: self._meets(one, other, declared), _MOST_COMPARED)
+        left, _ = unpaired(wanted, sent, lambda one, other: self.meets(one, other, declared), _MOST_COMPARED)
         return not left
 
     def _matcher(self, matcher: Mapping[str, Any], actual: Any, path: str, schema: Declared | None) -> None:
-        inner = schema.element() if schema is not None and not isinstance(actual, Mapping) else None
-        found = difference(
-            matcher,
-            actual,
-            Comparing(
-                whole=lambda wanted, sent: self._nested(wanted, sent, schema),
-                element=lambda wanted, sent: self._nested(wanted, sent, inner),
-                meets_whole=lambda wanted, sent: self._meets(wanted, sent, schema),
-                meets_element=lambda wanted, sent: self._meets(wanted, sent, inner),
-            ),
-        )
+        found = difference(matcher, actual, _Inside(self, schema))
         if found is None:
             self._right()
         else:
             self._wrong(found.kind, matcher, actual, path, found.note)
 
-    def _nested(self, expected: Any, actual: Any, schema: Declared | None) -> Difference | None:
-        """The nearest difference of a value inside a matcher, which is one leaf as a whole."""
-        nested = _Comparison(self.extra, literal=self.literal, quick=self.quick)
-        nested.value(expected, actual, "", schema)
-        wrong = [Difference(one.kind, one.note) for one in nested.mismatches if not one.ok]
-        if nested.right == nested.checked:
-            return None
-        return nearest_difference(wrong) if len(wrong) == 1 else Difference(nearest_difference(wrong).kind)
-
-    def _meets(self, expected: Any, actual: Any, schema: Declared | None) -> bool:
+    def meets(self, expected: Any, actual: Any, schema: Declared | None) -> bool:
+        """Whether a nested value is right."""
+        if type(expected) in _SCALARS:
+            return same_value(expected, actual)
         nested = _Comparison(self.extra, literal=self.literal, quick=True)
         nested.value(expected, actual, "", schema)
         return nested.right == nested.checked
@@ -243,6 +232,38 @@ class _Comparison:
 
     def _note(self, path: str, kind: str, expected: Any, actual: Any, note: str = "") -> None:
         self.mismatches.append(Mismatch(path, kind, expected, actual, True, note))
+
+
+class _Inside:
+    """How a matcher compares the values that it holds: as the comparison around it does."""
+
+    def __init__(self, comparison: _Comparison, schema: Declared | None):
+        self._comparison, self._schema = comparison, schema
+
+    def whole(self, expected: Any, actual: Any) -> Difference | None:
+        return self._difference(expected, actual, self._schema)
+
+    def element(self, expected: Any, actual: Any) -> Difference | None:
+        return self._difference(expected, actual, self._element())
+
+    def meets_whole(self, expected: Any, actual: Any) -> bool:
+        return self._comparison.meets(expected, actual, self._schema)
+
+    def meets_element(self, expected: Any, actual: Any) -> bool:
+        return self._comparison.meets(expected, actual, self._element())
+
+    def _element(self) -> Declared | None:
+        return self._schema.element() if self._schema is not None else None
+
+    def _difference(self, expected: Any, actual: Any, schema: Declared | None) -> Difference | None:
+        """The nearest difference of a nested value; a matcher is one leaf as a whole."""
+        around = self._comparison
+        nested = _Comparison(around.extra, literal=around.literal, quick=around.quick)
+        nested.value(expected, actual, "", schema)
+        if nested.right == nested.checked:
+            return None
+        wrong = [Difference(one.kind, one.note) for one in nested.mismatches if not one.ok]
+        return wrong[0] if len(wrong) == 1 else Difference(nearest_difference(wrong).kind)
 
 
 def _extra_kind(sent: Any, declared: Declared | None) -> str:

@@ -94,6 +94,8 @@ def composed(text: str) -> str:
 
 def same_value(expected: Any, actual: Any) -> bool:
     """Whether two values that are not both objects or both lists are the same JSON value."""
+    if type(expected) is type(actual) and expected == actual:
+        return True
     wanted = json_type(expected)
     if wanted != json_type(actual):
         return False
