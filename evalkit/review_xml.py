@@ -54,8 +54,6 @@ class _Reader:
         self._parser.EntityDeclHandler = self._entity
         self._parser.AttlistDeclHandler = self._attribute
         self._parser.EndDoctypeDeclHandler = self._doctype_ends
-        self._parser.SkippedEntityHandler = self._skipped
-        self._parser.ExternalEntityRefHandler = self._external
         if text.startswith("\ufeff"):
             self.failure = "not well-formed: it begins with a byte-order mark (line 1, column 1)"
             return
@@ -99,9 +97,3 @@ class _Reader:
         self._defaults += default is not None
         if self._defaults > _MOST_DEFAULTS:  # each is given to each element, so that many of both take for ever
             raise _Refused(f"it declares more than {_MOST_DEFAULTS} default attributes")
-
-    def _skipped(self, name: str, _is_parameter: int) -> None:
-        raise _Refused(f"it uses the entity {name!r}, which is not defined")
-
-    def _external(self, *_rest: Any) -> int:
-        raise _Refused("it uses an external entity; none is ever read")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -22,10 +24,12 @@ from .jsonschemas import Fault, validator
 from .schema_graph import Graph
 
 TIMEOUT_S = 10.0  # for the process of its own
-MEMORY = 2 * 2**30  # bytes of address space that it may take
+DESCRIBING_S = 2.0  # of these, for finding out where a value breaks the schema
+MEMORY = 2**30  # bytes of address space that it may take
 PATTERNS_S = 2.0  # for all patterns that can go back and forth, on all text of one answer
 _MOST_WORK = 20_000_000  # characters of the value, times how often each can be looked at
 _HIGHEST = 2_000  # parts in one another, each a level of the machine's stack
+_SOMEWHERE = Fault((), "where it does takes too long to find out")
 _MOST_FAULTS = 5  # faults that are described
 _LONGEST_FAULT = 240  # characters of a fault's message
 
@@ -52,7 +56,7 @@ class Prepared:
         value = _encodable(value)
         self._try_patterns(value)
         depth = _depth(value)
-        work, height = self._graph.bounds(depth, _MOST_WORK)
+        work, height = self._graph.bounds(depth, _MOST_WORK, _HIGHEST)
         if height > _HIGHEST or work * (depth + 1) * (len(text) + 1) > _MOST_WORK:
             return _apart(self._text, text)
         if self._validator.is_valid(value):
@@ -122,8 +126,9 @@ def _apart(schema: str, text: str) -> list[Fault]:
     lines = said.splitlines()
     if not lines:
         raise SlowSchemaError(f"it was not done with this answer within {TIMEOUT_S:g} s and {MEMORY // 2**30} GB")
-    faults = [json.loads(line) for line in lines[1:]] or [{"path": [], "message": "it breaks the schema somewhere"}]
-    return [] if lines[0] == "valid" else [Fault(tuple(one["path"]), one["message"]) for one in faults]
+    if lines[0] == "valid":
+        return []
+    return [Fault(tuple(one["path"]), one["message"]) for one in map(json.loads, lines[1:])] or [_SOMEWHERE]
 
 
 def check_apart() -> None:
@@ -141,8 +146,24 @@ def check_apart() -> None:
     sys.stdout.write("valid\n" if valid else "not valid\n")
     sys.stdout.flush()
     if not valid:
-        fault = _fault(next(iter(ready.iter_errors(value))))
-        sys.stdout.write(json.dumps({"path": fault.path, "message": fault.message}) + "\n")
+        _end_in(DESCRIBING_S)
+        sys.stdout.write(json.dumps(asdict(_first_fault(ready, value))) + "\n")
+
+
+def _end_in(seconds: float) -> None:
+    """End this process after a while: the verdict is out, and a place to name is worth a short search only."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _first_fault(ready: Any, value: Any) -> Fault:
+    from jsonschema_rs import ValidationError
+
+    try:
+        ready.validate(value)
+    except ValidationError as error:
+        return _fault(error)
+    return _SOMEWHERE
 
 
 def _fault(error: Any) -> Fault:

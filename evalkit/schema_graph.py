@@ -8,18 +8,20 @@ itself, with every level of the value: `work` bounds how often any one value is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-MOST_PARTS = 20_000
-_HERE_ONE, _HERE_LIST, _HERE_MAP = ("not", "if", "then", "else"), ("allOf", "anyOf", "oneOf"), ("dependentSchemas",)
-_BELOW_ONE = (
-    *("additionalProperties", "unevaluatedProperties", "propertyNames"),
-    *("items", "additionalItems", "unevaluatedItems", "contains"),
+MOST_PARTS = 10_000
+_HERE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies")
+_BELOW = (
+    *("patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
+    *("prefixItems", "items", "additionalItems", "unevaluatedItems", "contains"),
 )
-_BELOW_LIST, _BELOW_MAP, _HELD = ("prefixItems", "items"), ("patternProperties",), ("$defs", "definitions")
+_KIND_OF = dict.fromkeys(_HERE, "here") | dict.fromkeys(_BELOW, "below") | {"properties": "named"}
+_KIND_OF |= dict.fromkeys(("$defs", "definitions"), "held")
+_BY_NAME = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _REFERENCE_ALONE = ("draft-04", "draft-06", "draft-07")  # drafts in which nothing beside a `$ref` counts
 _LOOKED_AT_AGAIN = ("unevaluatedProperties", "unevaluatedItems")  # these go through what is applied here once more
@@ -29,12 +31,13 @@ _LOOKED_AT_AGAIN = ("unevaluatedProperties", "unevaluatedItems")  # these go thr
 class Part:
     """One subschema: what it applies here, below under one name each, and below to anything."""
 
-    schema: Mapping[str, Any]
+    schema: dict[str, Any]
     base: str
+    number: int
     here: list[Part] = field(default_factory=list)
     named: list[Part] = field(default_factory=list)
     below: list[Part] = field(default_factory=list)
-    references: dict[int, str] = field(default_factory=dict)
+    references: dict[int, str] = field(default_factory=dict)  # by the number of the part referred to
 
     @property
     def again(self) -> int:
@@ -43,64 +46,69 @@ class Part:
 
 
 class Graph:
-    """All parts of a schema. Raises ValueError, with a sentence, where they are too many or run in a circle."""
+    """All parts of a schema as JSON holds it. Raises ValueError where they are too many or run in a circle."""
 
     def __init__(self, schema: Any):
         self.patterns: set[str] = set()
         self._parts: dict[int, Part] = {}
         self._places: dict[tuple[str, str], Any] = {("", ""): schema}
-        self._alone = isinstance(schema, Mapping) and any(d in str(schema.get("$schema")) for d in _REFERENCE_ALONE)
+        self._alone = isinstance(schema, dict) and any(d in str(schema.get("$schema")) for d in _REFERENCE_ALONE)
         self._add(schema, "")
         self._connect()
-        self.root = self._parts.get(id(schema))
-        self.order = list(self._here_first())
-        self._bounds: list[tuple[int, int]] = []
-        self._state: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._order = list(self._here_first())
+        self._levels: list[tuple[int, int]] = []
+        self._work = self._height = [0] * len(self._parts)
 
-    def bounds(self, depth: int, most: int) -> tuple[int, int]:
-        """How often one value can be looked at, and how deep in one another, in a value nested `depth` levels.
+    def bounds(self, depth: int, most_work: int, most_height: int) -> tuple[int, int]:
+        """How often one value can be looked at, and how many parts deep, in a value nested `depth` levels.
 
-        Counting stops where it exceeds `most`.
+        Counting stops where either is more than asked about.
         """
-        while len(self._bounds) <= depth and (not self._bounds or self._bounds[-1][0] <= most):
-            before = self._state
-            self._state = self._one_level_more(*before)
-            if self.root is None or self._state == before:
-                return self._bounds[-1] if self._bounds else (1, 1)
-            self._bounds.append((self._state[0][id(self.root)], self._state[1][id(self.root)]))
-        return self._bounds[min(depth, len(self._bounds) - 1)]
+        if not self._parts:
+            return 1, 1
+        while len(self._levels) <= depth:
+            if self._levels and (self._levels[-1][0] > most_work or self._levels[-1][1] > most_height):
+                break
+            work, height = self._one_level_more()
+            if (work, height) == (self._work, self._height):
+                break
+            self._work, self._height = work, height
+            self._levels.append((work[0], height[0]))  # the root is the first part
+        return self._levels[min(depth, len(self._levels) - 1)]
 
-    def _one_level_more(self, work: dict[int, int], height: dict[int, int]) -> tuple[dict[int, int], dict[int, int]]:
-        new_work: dict[int, int] = {}
-        new_height: dict[int, int] = {}
-        for part in self.order:
-            here = sum(new_work[id(one)] for one in part.here)
-            named = max((work.get(id(one), 0) for one in part.named), default=0)
-            below = sum(work.get(id(one), 0) for one in part.below)
-            new_work[id(part)] = 1 + part.again * here + named + below
-            deepest = [new_height[id(one)] for one in part.here]
-            deepest += [height.get(id(one), 0) for one in (*part.named, *part.below)]
-            new_height[id(part)] = 1 + max(deepest, default=0)
-        return new_work, new_height
+    def _one_level_more(self) -> tuple[list[int], list[int]]:
+        before_work, before_height = self._work, self._height
+        work, height = [0] * len(before_work), [0] * len(before_work)
+        for part in self._order:
+            here = sum(work[one.number] for one in part.here)
+            named = max((before_work[one.number] for one in part.named), default=0)
+            below = sum(before_work[one.number] for one in part.below)
+            work[part.number] = 1 + part.again * here + named + below
+            deepest = [height[one.number] for one in part.here]
+            deepest += [before_height[one.number] for one in (*part.named, *part.below)]
+            height[part.number] = 1 + max(deepest, default=0)
+        return work, height
 
-    def _add(self, schema: Any, base: str) -> None:
-        """Find all parts from one schema on, each with its base address, its anchors and its patterns."""
-        waiting = [(schema, base)]
+    def _add(self, schema: Any, base: str) -> list[Part]:
+        """The parts that are new from one schema on, each with its base address, its anchors and its patterns."""
+        waiting, new = [(schema, base)], []
         while waiting:
             schema, base = waiting.pop()
-            if not isinstance(schema, Mapping) or id(schema) in self._parts:
+            if not isinstance(schema, dict) or id(schema) in self._parts:
                 continue
             base = self._named_base(schema, base)
-            self._parts[id(schema)] = Part(schema, base)
+            new.append(Part(schema, base, len(self._parts)))
+            self._parts[id(schema)] = new[-1]
             if len(self._parts) > MOST_PARTS:
                 raise ValueError(f"it has more than {MOST_PARTS} parts")
             if isinstance(schema.get("pattern"), str):
                 self.patterns.add(schema["pattern"])
-            if isinstance(schema.get("patternProperties"), Mapping):
-                self.patterns.update(str(key) for key in schema["patternProperties"])
+            if isinstance(schema.get("patternProperties"), dict):
+                self.patterns.update(schema["patternProperties"])
             waiting += [(inner, base) for _, inner in _inner(schema)]
+        return new
 
-    def _named_base(self, schema: Mapping[str, Any], base: str) -> str:
+    def _named_base(self, schema: dict[str, Any], base: str) -> str:
         own = schema.get("$id", schema.get("id"))
         if isinstance(own, str) and not (self._alone and "$ref" in schema):
             address, anchor = urldefrag(own)
@@ -121,16 +129,15 @@ class Graph:
             for key in _REFERENCES:
                 reference = part.schema.get(key)
                 target = self._target(reference, part.base) if isinstance(reference, str) else None
-                if isinstance(target, Mapping):
-                    known = len(self._parts)
-                    self._add(target, part.base)
-                    waiting += list(self._parts.values())[known:]
-                    part.here.append(self._parts[id(target)])
-                    part.references[id(target)] = str(reference)
+                if isinstance(target, dict):
+                    waiting += self._add(target, part.base)
+                    found = self._parts[id(target)]
+                    part.here.append(found)
+                    part.references[found.number] = str(reference)
             if self._alone and "$ref" in part.schema:
                 continue
             for kind, inner in _inner(part.schema):
-                if isinstance(inner, Mapping) and kind != "held":
+                if kind != "held":
                     getattr(part, kind).append(self._parts[id(inner)])
 
     def _target(self, reference: str, base: str) -> Any:
@@ -147,7 +154,7 @@ class Graph:
             if isinstance(found, list) and step.isascii() and step.isdigit() and int(step[:9]) < len(found):
                 found = found[int(step[:9])]
             else:
-                found = found.get(step) if isinstance(found, Mapping) else None
+                found = found.get(step) if isinstance(found, dict) else None
         return found
 
     def _here_first(self) -> Iterator[Part]:
@@ -175,24 +182,19 @@ class Graph:
 def _circle(path: list[Part], start: Part) -> str:
     circle = path[path.index(start) :]
     steps = zip(circle, [*circle[1:], start], strict=True)
-    through = [part.references[id(after.schema)] for part, after in steps if id(after.schema) in part.references]
+    through = [part.references[after.number] for part, after in steps if after.number in part.references]
     named = " → ".join(repr(reference) for reference in dict.fromkeys(through))
     return f"it refers to itself without end ({named}): no step leads further into the value"
 
 
-def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _inner(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every subschema that stands directly in one: whether it applies here, below, below under a name, or is held."""
-    for kind, ones, lists, maps in (
-        ("here", _HERE_ONE, _HERE_LIST, (*_HERE_MAP, "dependencies")),
-        ("below", _BELOW_ONE, _BELOW_LIST, _BELOW_MAP),
-        ("named", (), (), ("properties",)),
-        ("held", (), (), _HELD),
-    ):
-        for key in ones:
-            yield kind, schema.get(key)
-        for key in lists:
-            if isinstance(schema.get(key), list | tuple):
-                yield from ((kind, one) for one in schema[key])
-        for key in maps:
-            if isinstance(schema.get(key), Mapping):
-                yield from ((kind, one) for one in schema[key].values())
+    for key, value in schema.items():
+        kind = _KIND_OF.get(key)
+        if kind is None:
+            continue
+        if isinstance(value, dict):
+            inner = list(value.values()) if key in _BY_NAME else [value]
+        else:
+            inner = value if isinstance(value, list) else []
+        yield from ((kind, one) for one in inner if isinstance(one, dict))
