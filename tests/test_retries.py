@@ -295,19 +295,19 @@ async def test_a_cancelled_request_gives_its_place_back():
 
 
 async def test_an_overloaded_endpoint_loses_no_case():
-    with Endpoint(pick_by_words, allow=32, delay_s=0.02) as endpoint:
+    with Endpoint(pick_by_words, allow=16, delay_s=0.02) as endpoint:
         model = OpenAIModel("mock-small", base_url=endpoint.url)
-        left, turns = list(range(500)), []
+        left, turns = list(range(300)), []
 
         async def work(session):
             while left:
                 turns.append(await session.ask([{"role": "user", "content": f"question {left.pop()}"}]))
 
         async with model.session() as session:
-            await asyncio.gather(*(work(session) for _ in range(64)))
+            await asyncio.gather(*(work(session) for _ in range(32)))
         assert [turn.error for turn in turns if turn.error_kind] == []
-        assert len(endpoint.asked) == 500
-        assert len(endpoint.requests) <= 1.2 * 500
+        assert len(endpoint.asked) == 300
+        assert len(endpoint.requests) <= 1.2 * 300
         assert sum(turn.attempts for turn in turns) == len(endpoint.requests)
 
 

@@ -1,0 +1,111 @@
+"""What `evalkit check --model` finds out about an endpoint."""
+
+import json
+
+import pytest
+
+from evalkit.lexical import LexicalBaseline
+from evalkit.models import OpenAIModel
+from evalkit.probe import probe
+from loopback_replies import calls, fails, says
+
+
+def capable(request):
+    if "response_format" in request.body:
+        return says(json.dumps({"colour": "blue"}))
+    if request.tools and ("tool_choice" in request.body or request.text.startswith("List")):
+        return calls(("list_files", {"directory": "src"}))
+    return says("Hello")
+
+
+def without(setting):
+    def script(request):
+        return fails(400, f"'{setting}' is not supported") if setting in request.body else capable(request)
+
+    return script
+
+
+def talkative(request):
+    """No tools, no settings kept: text whatever is asked, and prompt tokens that do not grow."""
+    return says("Sure!", usage={"prompt_tokens": 9, "completion_tokens": 2})
+
+
+def writes_calls(request):
+    text = '```json\n{"name": "list_files", "arguments": {"directory": "src"}}\n```'
+    return says(text) if request.tools else capable(request)
+
+
+async def findings(endpoint, script):
+    endpoint.script = script
+    found = await probe(OpenAIModel("m", base_url=endpoint.url, max_attempts=1))
+    return {finding.name: finding for finding in found}
+
+
+async def test_a_capable_endpoint_passes_everything(endpoint):
+    found = await findings(endpoint, capable)
+    names = ["answers", "sees tools", "calls tools", "temperature", "parallel_tool_calls", "seed", "tool_choice"]
+    assert {name: finding.ok for name, finding in found.items()} == dict.fromkeys([*names, "response_format"], True)
+    assert found["sees tools"].sentence == ("The model is shown the tools: 7 prompt tokens without tools, 47 with 2.")
+    assert "got list_files" in found["calls tools"].sentence
+    assert len(endpoint.requests) == 7
+
+
+async def test_an_endpoint_that_does_not_answer_ends_the_probe(endpoint):
+    found = await findings(endpoint, lambda request: fails(404, "no such model"))
+    assert list(found) == ["answers"]
+    assert found["answers"].ok is False
+    assert found["answers"].sentence.endswith("no such model.")
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize("setting", ["temperature", "parallel_tool_calls", "seed", "tool_choice", "response_format"])
+async def test_a_refused_setting_is_named_with_the_servers_words(endpoint, setting):
+    found = await findings(endpoint, without(setting))
+    assert [name for name, finding in found.items() if finding.ok is not True] == [setting]
+    assert found[setting].ok is False
+    assert f"'{setting}' is not supported" in found[setting].sentence
+
+
+async def test_ignored_tools_and_settings_show(endpoint):
+    found = await findings(endpoint, talkative)
+    ok = {name: finding.ok for name, finding in found.items()}
+    assert (ok["sees tools"], ok["calls tools"], ok["tool_choice"], ok["response_format"]) == (False,) * 4
+    assert "The tools are ignored: 9 prompt tokens without tools, 9 with 2." in found["sees tools"].sentence
+    assert found["calls tools"].sentence.endswith('"Sure!"')
+    assert "does not keep to it" in found["tool_choice"].sentence
+    assert "does not keep to it" in found["response_format"].sentence
+
+
+async def test_calls_written_as_text_are_told(endpoint):
+    found = await findings(endpoint, writes_calls)
+    assert found["calls tools"].ok is False
+    assert "writes calls as text" in found["calls tools"].sentence
+
+
+async def test_an_endpoint_that_refuses_tools_is_told(endpoint):
+    found = await findings(endpoint, without("tools"))
+    assert found["sees tools"].ok is False
+    assert "'tools' is not supported" in found["sees tools"].sentence
+    assert found["calls tools"].ok is None
+
+
+async def test_without_token_counts_it_cannot_be_told(endpoint):
+    body = {"choices": [{"message": {"content": "Hi"}}]}
+    found = await findings(endpoint, lambda request: type(says("Hi"))(body))
+    assert found["sees tools"].ok is None
+
+
+async def test_a_failure_in_between_leaves_that_finding_open(endpoint):
+    found = await findings(endpoint, lambda r: fails(500, "boom") if "seed" in r.body else capable(r))
+    assert found["seed"].ok is None
+    assert "boom" in found["seed"].sentence
+    assert found["response_format"].ok is True
+
+
+async def test_a_model_that_is_no_endpoint_is_not_asked_for_settings():
+    found = await probe(LexicalBaseline())
+    assert [(finding.name, finding.ok) for finding in found] == [
+        ("answers", True),
+        ("sees tools", None),
+        ("calls tools", True),
+    ]
