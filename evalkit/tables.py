@@ -1,0 +1,138 @@
+"""Cases out of tables: a CSV text, a DataFrame.
+
+A cell of a list or object column holds JSON (in a frame also a real list or dict), an empty or missing cell is
+absent, and everything else is text: ids `007`, `1e3`, `true` and `NA` stay what they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import jsontext
+from .errors import DatasetError
+from .nearmiss import did_you_mean
+from .textfiles import Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JSON_COLUMNS = ("secondary_tools", "expected_arguments", "expected_parameters", "reviewers", "tags")
+MAYBE_JSON_COLUMNS = ("expected", "input")  # text, unless the cell is a whole JSON object or list
+_TEXT_COLUMNS = ("id", "cluster", "expected_tool", "kind", "notes", "calls", "extra_arguments", "text_calls")
+
+
+def csv_items(text: str, label: str) -> Iterator[Item]:
+    """The rows of a CSV text, each the fields of a case, numbered from 1 with the line on which they begin.
+
+    Raises DatasetError where the table itself is broken: its header, its quotes, a row with too many cells.
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    number = 0
+    while True:
+        line = rows.line_num + 1
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            raise DatasetError(f"{label}, line {line}: the CSV breaks here: {error}") from None
+        if cells is None:
+            return
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not header:
+            header = _header(cells, f"{label}, line {line}")
+            continue
+        number += 1
+        yield _row(header, cells, number, line)
+
+
+def frame_items(frame: pd.DataFrame) -> Iterator[Item]:
+    """The rows of a frame, each the fields of a case, numbered from 1. NaN, None and NaT are absent.
+
+    Raises DatasetError where two columns have one name.
+    """
+    names = [str(name) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"the frame has two columns called {twice!r}")
+    columns = [frame[column].tolist() for column in frame.columns]
+    for number, values in enumerate(zip(*columns, strict=True), 1):
+        cells = {name: value for name, value in zip(names, values, strict=True) if not _is_missing(value)}
+        yield _item(cells, number, 0)
+
+
+def _header(cells: list[str], where: str) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"{where}: two columns are called {twice!r}")
+    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+        raise DatasetError(f"{where}: the columns are not separated by commas: {names[0]!r}. Save it with commas.")
+    return names
+
+
+def _row(header: list[str], cells: list[str], number: int, line: int) -> Item:
+    over = [place for place, cell in enumerate(cells) if cell.strip() and (place >= len(header) or not header[place])]
+    if over:
+        found = f"cell {over[0] + 1} ({cells[over[0]]!r:.40}) stands under no column"
+        return Item(number, line, problem=f"{found}. Quote cells that hold commas.")
+    return _item({name: cell for name, cell in zip(header, cells, strict=False) if cell.strip()}, number, line)
+
+
+def _item(cells: Mapping[str, Any], number: int, line: int) -> Item:
+    fields: dict[str, Any] = {}
+    problems = []
+    for name, cell in cells.items():
+        try:
+            fields[name] = _value(name, cell)
+        except jsontext.JsonTextError as error:
+            example = _example(name, cell)
+            problems.append(f"`{name}` must be JSON{example}, got {cell!r:.60} ({error.message})")
+    return Item(number, line, fields, "; ".join(problems) or None)
+
+
+def _value(name: str, cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return _as_text(cell) if name in _TEXT_COLUMNS else cell
+    if name in JSON_COLUMNS:
+        return jsontext.read(cell)
+    if name in MAYBE_JSON_COLUMNS and cell.lstrip()[:1] in ("{", "["):
+        return _object_or_text(name, cell)
+    return cell
+
+
+def _object_or_text(name: str, cell: str) -> Any:
+    try:
+        value = jsontext.read(cell)
+    except jsontext.JsonTextError:
+        return cell
+    is_dialogue = isinstance(value, list) and value and all(isinstance(m, dict) and "role" in m for m in value)
+    return value if name == "expected" or is_dialogue else cell
+
+
+def _example(name: str, cell: str) -> str:
+    words = [word.strip() for word in cell.split(",") if word.strip()]
+    if name in ("expected_arguments", "expected_parameters") or not words or did_you_mean(cell[:1], '[{"'):
+        return ""
+    return f" such as {jsontext.write(words)}"
+
+
+def _as_text(value: Any) -> Any:
+    """A number in a text column as its digits: pandas makes ids 7 and (beside a missing one) 7.0 of `7`."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    if isinstance(value, float):
+        return math.isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
