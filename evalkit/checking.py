@@ -21,7 +21,7 @@ def check_paths(paths: Sequence[str]) -> tuple[list[str], bool]:
 
     Raises FileNotFoundError for a path that is not there, ValueError where no dataset is found.
     """
-    files = [file for path in (paths or [eval_data_dir()]) for file in dataset_files(path)]
+    files = [file for path in (paths or [str(eval_data_dir())]) for file in dataset_files(path)]
     if not files:
         raise ValueError(f"no dataset (*.json, *.jsonl, *.csv) in {', '.join(map(str, paths))}")
     lines, sound = [], True
@@ -42,7 +42,7 @@ def check_endpoint(model: str, *, base_url: str | None = None) -> tuple[list[str
     asked = as_model(model, base_url=base_url) if base_url else as_model(model)
     findings = drive(lambda: probe(asked))
     words = {True: "yes", False: "NO", None: "?"}
-    lines = [f"{asked.name}:", *(f"  {words[finding.ok]:>3}  {finding.text}" for finding in findings)]
+    lines = [f"{asked.name}:", *(f"  {words[finding.ok]:>3}  {finding.sentence}" for finding in findings)]
     return [printable(line) for line in lines], all(finding.ok for finding in findings[:1])
 
 

@@ -82,11 +82,8 @@ class RunCounts:
         for (group, _), (size, total) in self._clusters.items():
             _add_cluster(self._groups[group], size, total)
         self._clusters.clear()
-        tools = sorted(
-            (tool, counts) for (kind, tool), counts in self._groups.items() if kind == "tool" and tool is not None
-        )
-        if ("tool", None) in self._groups:  # final answers have no expected tool
-            tools.append((None, self._groups["tool", None]))
+        tools = [(tool, counts) for (kind, tool), counts in self._groups.items() if kind == "tool"]
+        tools.sort(key=lambda entry: (entry[0] is None, entry[0] or ""))  # final answers, which expect no tool, last
         by_tool = [{"expected_tool": tool, **asdict(counts)} for tool, counts in tools]
         kinds = {"outcomes": dict(self._outcomes), "error_kinds": dict(self._error_kinds)}
         return {"cases": self._cases, **asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}

@@ -94,6 +94,7 @@ class Execution:
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
         self._asked = len(self.todo)
+        self._answered = self.tally.passed + self.tally.failed > 0  # by an earlier pass over this run
         async with self.model.session() as session:
             workers = [asyncio.create_task(self._work(session)) for _ in range(min(self.concurrency, self._asked))]
             try:
@@ -153,17 +154,17 @@ class Execution:
         errors, limit = self.tally.errors, self.max_errors
         if limit is None:
             if errors >= HOPELESS and errors == self.tally.finished:
-                raise Stop(f"all of the first {errors} trials ended in errors, the last: {self._first[-1].error}")
+                raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._first[-1].error}")
         elif errors > (limit * self.tally.planned if limit < 1 else limit):
             allowed = f"{limit:.0%} of {self.tally.planned}" if limit < 1 else f"{limit:.0f}"
-            raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed})")
+            raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed}).")
 
 
 def score_turn(case: EvalCase, turn: Turn | str | None, tools: Iterable[Any]) -> Verdict:
     """The verdict on one turn, by the kind of its case. A fault of the scoring itself is that trial's error."""
     try:
         if case.kind == "final_answer":
-            return evaluate_answer(case, turn)
+            return evaluate_answer(case, turn or Turn())
         return evaluate_tool_call(case, turn, tuple(tools))
     except Exception as error:
         reason = f"the trial could not be scored: {type(error).__name__}: {error}"

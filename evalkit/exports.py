@@ -30,7 +30,8 @@ def results_text(results: pd.DataFrame, form: str) -> str:
     itself reads the Parquet file.
     """
     if form == "csv":
-        return safe_cells(results).to_csv(index=False)
+        text: str = safe_cells(results).to_csv(index=False)
+        return text
     lines = [write(record) for record in _records(results)]
     return "[\n" + ",\n".join(lines) + "\n]\n" if form == "json" else "".join(f"{line}\n" for line in lines)
 

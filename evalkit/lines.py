@@ -84,7 +84,7 @@ def runs_table(runs: Any) -> list[str]:
     """
     if not len(runs):
         return ["No runs yet: `evalkit run eval_data/file_tools.json --model lexical` makes one."]
-    cells = [("run", "dataset", "passed", "errors", "trials", "label")]
+    cells: list[tuple[str, ...]] = [("run", "dataset", "passed", "errors", "trials", "label")]
     for row in runs.to_dict("records"):
         rate = f"{number(row['passed'])}/{number(row['passed'] + row['failed'])}"
         trials = f"PARTIAL {row['trials']}/{row['planned']}" if row["partial"] else str(row["trials"])

@@ -23,7 +23,7 @@ def drive(main: Callable[[], Coroutine[Any, Any, T]], tick: Callable[[], None] =
     caller. Exceptions of `main` are raised here.
     """
     box: dict[str, Any] = {}
-    started = threading.Event()
+    started, ended = threading.Event(), threading.Event()
 
     async def body() -> T:
         box["loop"], box["task"] = asyncio.get_running_loop(), asyncio.current_task()
@@ -37,25 +37,25 @@ def drive(main: Callable[[], Coroutine[Any, Any, T]], tick: Callable[[], None] =
             box["error"] = error
         finally:
             started.set()
+            ended.set()
 
     context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(target,), name="evalkit-run", daemon=True)
-    thread.start()
+    threading.Thread(target=context.run, args=(target,), name="evalkit-run", daemon=True).start()
     try:
-        _wait(thread, tick)
+        _wait(ended, tick)
     except KeyboardInterrupt:
         started.wait()
         _cancel(box)
-        _wait(thread, tick)
+        _wait(ended, tick)
     if "error" in box:
         raise box["error"]
     result: T = box["result"]
     return result
 
 
-def _wait(thread: threading.Thread, tick: Callable[[], None]) -> None:
-    while thread.is_alive():
-        thread.join(0.1)
+def _wait(ended: threading.Event, tick: Callable[[], None]) -> None:
+    """Wait in short steps. An event, since a `Thread.join` that a signal interrupts may take the thread for dead."""
+    while not ended.wait(0.1):
         tick()
 
 

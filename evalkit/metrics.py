@@ -88,7 +88,7 @@ class EvalSummary:
     average_score: float | None
     ci_low: float | None = None
     ci_high: float | None = None
-    results: pd.DataFrame = field(repr=False, compare=False, default=None)  # type: ignore[assignment]
+    results: pd.DataFrame = field(repr=False, compare=False, default=None)
 
     @classmethod
     def from_results(cls, results: pd.DataFrame) -> EvalSummary:

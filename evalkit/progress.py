@@ -28,16 +28,15 @@ class Bar:
     """
 
     def __init__(self, counts: Counts, *, shown: bool | None = None):
-        self._counts, self._bar = counts, None
+        self._counts = counts
+        self._bar: Any = None
         self._shown = _is_watched() if shown is None else shown
 
     def __enter__(self) -> Bar:
         if self._shown:
             from tqdm.auto import tqdm
 
-            self._bar: Any = tqdm(
-                total=self._counts.planned, initial=self._counts.finished, unit="trial", desc="trials"
-            )
+            self._bar = tqdm(total=self._counts.planned, initial=self._counts.finished, unit="trial", desc="trials")
         return self
 
     def __exit__(
@@ -52,7 +51,7 @@ class Bar:
         if self._bar is None:
             return
         counts = self._counts
-        notes = {"passed": counts.passed, "failed": counts.failed, "errors": counts.errors}
+        notes: dict[str, Any] = {"passed": counts.passed, "failed": counts.failed, "errors": counts.errors}
         if counts.waiting:
             notes["…"] = counts.waiting
         self._bar.set_postfix(notes, refresh=False)

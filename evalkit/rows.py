@@ -9,7 +9,7 @@ from typing import Any
 from .datasets import EvalCase
 from .evaluators import mismatch_rows
 from .jsontext import write
-from .records import ToolCall, Turn, Verdict, clean_text
+from .records import ToolCall, Turn, Usage, Verdict, clean_text
 
 Row = dict[str, Any]
 
@@ -35,7 +35,7 @@ def case_values(case: EvalCase) -> Row:
 
 def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd: float | None = None) -> Row:
     """The case, trial and verdict values of one trial: what the journal and `store.save_run` take."""
-    usage = turn.usage
+    usage = Usage.of(turn.usage)
     error_kind = verdict.error_kind or turn.error_kind
     return (
         case_values(case)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .datasets import Dataset, messages_of
+from .datasets import Dataset
 from .loops import drive
+from .messages import messages_of
 from .models import Model, as_model
 from .plans import load_env, make_plan
 from .progress import say

@@ -74,7 +74,9 @@ class EvalResult:
     finish_reason: str | None = _column("trial", "str", "why the model stopped, as the endpoint says")
     error_kind: str | None = _column("trial", "str", "why the trial could not be scored")
     error: str | None = _column("trial", "str", "the same in words")
-    actual_arguments: str | None = _column("trial", "str", "JSON of the call that counts; NA where it is none")
+    actual_arguments: str | None = _column(
+        "trial", "str", "of the call that counts, as sent: JSON, or what could not be read"
+    )
     tool_calls: str | None = _column("trial", "str", "JSON list of every call, as it came")
     flags: str | None = _column("trial", "str", "JSON list of notes on the reply")
     latency_s: float | None = _column("trial", "float64", "seconds that the answered request took")

@@ -1,0 +1,87 @@
+import json
+
+import pandas as pd
+import pytest
+
+import evalkit as ek
+from loopback_replies import calls, fails, pick_by_words
+from test_runner import CASES, TOOLS, by_case, model_at, small
+
+VERDICT = ["case_id", "trial", "outcome", "reason", "passed", "score", "actual_tool", "actual_arguments", "mismatches"]
+
+
+def test_recorded_turns_are_scored_without_a_model():
+    turns = [ek.Turn(tool_calls=[ek.ToolCall("list_files", "{}")]), "list_files", None]
+    results = ek.score(small(), turns)
+    assert by_case(results, "outcome") == {"list": "correct", "read": "secondary", "joke": "correct"}
+    assert results["model"].unique().tolist() == ["recorded"]
+    assert ek.summarize(results)["average_score"].tolist() == [pytest.approx(2.5 / 3)]
+
+
+def test_turns_may_be_given_by_case_with_several_trials():
+    results = ek.score(small(), {"joke": [None, "read_file"], "list": "list_files"})
+    assert [(r.case_id, r.trial, r.outcome) for r in results.itertuples()] == [
+        ("list", 1, "correct"),
+        ("joke", 1, "correct"),
+        ("joke", 2, "unexpected_call"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("turns", "words"),
+    [([None], "1 turns for 3 cases"), ({"jokes": None}, "'jokes'"), ([1, 2, 3], "a recorded turn must be a Turn")],
+)
+def test_turns_that_do_not_fit_are_refused(turns, words):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        ek.score(small(), turns)
+    assert words in str(caught.value)
+
+
+def test_under_unchanged_rules_rescoring_reproduces_every_verdict(endpoint, tmp_path):
+    awkward = iter(
+        ['{"directory": 5.0, "b": [9007199254740993, -0.0]}', "", "not json", '{"x": NaN}', '"text"', "{}"] * 9
+    )
+
+    def script(request):
+        if "read" in request.text:
+            return fails(400, "no")
+        return (
+            calls(("list_files", next(awkward)), ("read_file", "{}"))
+            if "list" in request.text
+            else pick_by_words(request)
+        )
+
+    endpoint.script = script
+    cases = [CASES[0] | {"expected_arguments": {"directory": 5}}, *CASES[1:]]
+    before = ek.run(small(cases=cases), model=model_at(endpoint), trials=6, results_dir=tmp_path)
+    asked = sum(endpoint.asked.values())
+    after = ek.rescore("latest", results_dir=tmp_path)
+    pd.testing.assert_frame_equal(after[VERDICT], before[VERDICT])
+    own = ["run_id", "rescored_from"]
+    pd.testing.assert_frame_equal(after.drop(columns=own), before.drop(columns=own))
+    assert sum(endpoint.asked.values()) == asked
+    assert after["rescored_from"].unique().tolist() == before["run_id"].unique().tolist()
+    assert set(before["outcome"]) > {"error", "unparsable"}
+
+
+def test_a_changed_expectation_is_scored_by_what_the_file_says_now(endpoint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "eval_data" / "small.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"cases": CASES, "tools": TOOLS}))
+    ek.run("small", model=model_at(endpoint), results_dir=tmp_path)
+    changed = [CASES[0] | {"expected_tool": "read_file"}, CASES[1] | {"input": "read this one"}, CASES[2]]
+    path.write_text(json.dumps({"cases": changed, "tools": TOOLS}))
+    with pytest.warns(UserWarning, match="1 cases left out of the new scoring: read: its input has changed"):
+        after = ek.rescore("latest", results_dir=tmp_path)
+    assert by_case(after, "outcome") == {"list": "wrong_tool", "joke": "correct"}
+    runs = ek.list_runs(results_dir=tmp_path, all_scorings=False)
+    assert runs["run_id"].tolist() == after["run_id"].unique().tolist()
+    assert ek.load_run("latest", results_dir=tmp_path)["run_id"].iloc[0] == after["run_id"].iloc[0]
+
+
+def test_rescoring_where_no_case_is_left_is_refused(endpoint, tmp_path):
+    ek.run(small(), model=model_at(endpoint), results_dir=tmp_path)
+    other = small(cases=[{"input": "something else", "expected_tool": "none"}])
+    with pytest.raises(ek.SettingsError, match="nothing to score again"):
+        ek.rescore("latest", dataset=other, results_dir=tmp_path)
