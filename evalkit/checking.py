@@ -32,7 +32,7 @@ def check_paths(paths: Sequence[str]) -> tuple[list[str], bool]:
         lines.append(
             f"{file}: {_counted(len(problems), 'problem')}, {_counted(len(found) - len(problems), 'piece')} of advice"
         )
-        lines += [f"  {row.level}: {row.message}" for row in found.itertuples()]
+        lines += [f"  {row.level}: {row.where}: {row.message}" for row in found.itertuples()]
     return [printable(line) for line in lines], sound
 
 

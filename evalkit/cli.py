@@ -138,7 +138,7 @@ def _run(arguments: argparse.Namespace) -> int:
             temperature=arguments.temperature, base_url=arguments.base_url, api=arguments.api,
             extra={name: value for name, value in extra.items() if value is not None} or None,
             tools=arguments.tools, cases=arguments.case, tags=arguments.tag, limit=arguments.limit,
-            max_errors=arguments.max_errors,
+            max_errors=arguments.max_errors, dry=arguments.dry_run,
         )
         for dataset in arguments.datasets
     ]  # fmt: skip

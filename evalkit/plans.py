@@ -15,7 +15,7 @@ from typing import Any
 from .datasets import Dataset, EvalCase, load_dataset
 from .evaluators import SCORING_VERSION
 from .jsontext import fingerprint
-from .models import Model, as_model
+from .models import LEXICAL, Model, as_model
 from .paths import project_dir, slug
 from .prices import Prices, load_prices
 
@@ -58,8 +58,9 @@ def make_plan(
     limit: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
+    dry: bool = False,
 ) -> Plan:
-    """Check everything that can be checked before a request is sent.
+    """Check everything that can be checked before a request is sent. A `dry` plan is never sent and needs no key.
 
     Raises DatasetError or SettingsError, ValueError for numbers out of range.
     """
@@ -77,9 +78,12 @@ def make_plan(
     chosen = loaded.select(cases=cases, tags=tags, limit=limit)
     settings = {"temperature": temperature, "base_url": base_url, "api": api, "extra": extra}
     given = {name: value for name, value in settings.items() if value is not None}
+    wanted = model or os.environ.get("EVALKIT_MODEL") or DEFAULT_MODEL
+    if dry and isinstance(wanted, str) and wanted != LEXICAL:
+        given["api_key"] = "not needed"
     return Plan(
         dataset=chosen,
-        model=as_model(model or os.environ.get("EVALKIT_MODEL") or DEFAULT_MODEL, **given),
+        model=as_model(wanted, **given),
         trials=trials,
         concurrency=concurrency,
         max_errors=max_errors,
