@@ -50,8 +50,8 @@ def faults(schema: Mapping[str, Any], value: Any) -> list[Fault]:
 
 def _sentence(error: Any) -> str:
     message = str(error.message)
-    if "Retrieval is disabled, cannot fetch " in message:
-        address = message.rsplit("cannot fetch ", 1)[1]
+    if "retrieving it failed" in message:
+        address = message.removeprefix("Resource '").split("' is not present", 1)[0]
         return f"it refers to {address!r}, outside itself; remote references are never fetched. Put it under $defs."
     if message.startswith("Unknown meta-schema"):
         return f"{message.split('. ')[0]}. Leave $schema out, or name a JSON Schema draft"

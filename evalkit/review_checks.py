@@ -20,7 +20,7 @@ _LONGEST = 60  # characters of a value that a message shows
 def shown(value: Any) -> str:
     """A value as a message shows it: JSON where it has such a form, cut where it is long."""
     try:
-        text = jsontext.write(value)
+        text = str(value) if isinstance(value, Decimal) else jsontext.write(value)
     except (TypeError, ValueError, RecursionError):
         text = f"{type(value).__name__} {value!r}" if value is not None else "null"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
@@ -38,7 +38,10 @@ def flag(value: Any) -> str | None:
 
 def text(value: Any) -> str | None:
     """None for text, empty text too."""
-    return None if isinstance(value, str) else f"must be text, got {shown(value)}"
+    if isinstance(value, str):
+        return None
+    hint = "" if number(value) else "; put quotation marks around it"
+    return f"must be text, got {shown(value)}{hint}"
 
 
 def some_text(value: Any) -> str | None:
@@ -50,10 +53,15 @@ def some_text(value: Any) -> str | None:
 
 def number(value: Any) -> str | None:
     """None for a finite number; a boolean is none."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if whole or (isinstance(value, float | Decimal) and math.isfinite(value)):
-        return None
-    return f"must be a number, got {shown(value)}"
+    if isinstance(value, Decimal):
+        finite = value.is_finite()
+    else:
+        finite = not isinstance(value, bool) and (isinstance(value, int) or _is_finite_float(value))
+    return None if finite else f"must be a number, got {shown(value)}"
+
+
+def _is_finite_float(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def whole_number(value: Any) -> str | None:

@@ -73,11 +73,12 @@ def numeric_match(answer: str, expected: Any, *, rel: float | None = None, abs: 
 
 
 def _meets(wanted: Any, value: Decimal, rel: float | None, absolute: float | None) -> bool:
+    exact = Decimal(repr(wanted)) if isinstance(wanted, float) else wanted  # as it is written, not as it is stored
     if rel is not None or absolute is not None:
-        return within(wanted, value, rel or 0, absolute or 0)
+        return within(exact, value, rel or 0, absolute or 0)
     if isinstance(wanted, int) and is_integral(value):
         return bool(value == wanted)
-    return within(wanted, value, REL_TOLERANCE, 0)
+    return within(exact, value, REL_TOLERANCE, 0)
 
 
 class _Number(NamedTuple):

@@ -74,7 +74,7 @@ def _own(function: Callable[..., Any], name: str | None, threshold: float) -> Ca
     clause = threshold_check(threshold)
     if clause is not None:
         raise ValueError(f"threshold {clause}")
-    rules = declared(function, name or function.__name__)
+    rules = declared(function, name or str(getattr(function, "__name__", "")))
     rules = replace(rules, threshold=threshold, built_in=False)
     register(rules)
     return callable_form(rules)
@@ -93,6 +93,10 @@ def declared(function: Callable[..., Any], name: str) -> Rules:
     if not places or (reads and places[1:2] != ["expected"]) or any(p.kind is p.VAR_POSITIONAL for p in every):
         raise TypeError(f"the reviewer {name!r} must take (answer, expected, **parameters), got {name}{signature}")
     own = [p for p in every[2 if reads else 1 :] if p.kind is not p.VAR_KEYWORD]
+    if any(p.name == "reviewer" for p in own):
+        raise TypeError(
+            f"the reviewer {name!r} must not have a parameter called 'reviewer': datasets name it by that key"
+        )
     return Rules(
         name,
         {p.name: check_for(p.annotation) for p in own},

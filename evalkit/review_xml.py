@@ -78,8 +78,9 @@ class _Reader:
             raise _Refused(f"its declaration says XML {version}, which there is not")
 
     def _doctype(self, name: str, system_id: str | None, public_id: str | None, _has_internal: int) -> None:
-        if system_id is not None or public_id is not None:
-            raise _Refused(f"its DOCTYPE names an external definition, {system_id or public_id!r}; none is ever read")
+        named = system_id if system_id is not None else public_id
+        if named is not None:
+            raise _Refused(f"its DOCTYPE names an external definition, {named!r}; none is ever read")
         self._parser.DefaultHandler = self._markup
 
     def _markup(self, token: str) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -23,12 +24,13 @@ from . import jsontext
 from .jsonschemas import Fault, validator
 from .schema_graph import Graph
 
-TIMEOUT_S = 10.0  # for the process of its own
+TIMEOUT_S = 5.0  # for the process of its own
 DESCRIBING_S = 2.0  # of these, for finding out where a value breaks the schema
 MEMORY = 2**30  # bytes of address space that it may take
 PATTERNS_S = 2.0  # for all patterns that can go back and forth, on all text of one answer
 _MOST_WORK = 20_000_000  # characters of the value, times how often each can be looked at
 _HIGHEST = 2_000  # parts in one another, each a level of the machine's stack
+_DIGITS = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])  # of numbers that no int or float holds
 _SOMEWHERE = Fault((), "where it does takes too long to find out")
 _MOST_FAULTS = 5  # faults that are described
 _LONGEST_FAULT = 240  # characters of a fault's message
@@ -84,11 +86,12 @@ def prepare(schema: Any) -> Prepared:
     if not isinstance(schema, dict | bool):
         raise ValueError("it must be an object, or true or false")
     try:
-        return _prepared(json.dumps(schema, sort_keys=True, allow_nan=False))
+        text = json.dumps(schema, sort_keys=True, allow_nan=False)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
+    return _prepared(text)
 
 
 def _goes_back(pattern: str) -> bool:
@@ -196,9 +199,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _encodable(value: Any) -> Any:
-    """The value with each lone surrogate, which no validator can take in, as a replacement character."""
+    """The value as the validator can take it in: a lone surrogate replaced, a number rounded to its first digits."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {_encodable(key): _encodable(inner) for key, inner in value.items()}
-    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_encodable(inner) for inner in value]
+    return _DIGITS.create_decimal(value) if isinstance(value, Decimal) else value
