@@ -5,7 +5,6 @@ secret. The time-outs are kill switches: nothing here comes near them unless it 
 """
 
 import json
-import resource
 import socket
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import pytest
 
 MEMORY = 600 * 2**20  # bytes of address space
 CHILD = """
-import json, sys
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 import evalkit as ek
 from evalkit.reviewers import ReviewerError
 for reviewer, answer, parameters in json.load(sys.stdin):
@@ -59,12 +59,11 @@ def surroundings(tmp_path):
 
 def _review_in_child(calls):
     done = subprocess.run(
-        [sys.executable, "-c", CHILD],
+        [sys.executable, "-c", CHILD, str(MEMORY)],
         input=json.dumps(calls),
         capture_output=True,
         text=True,
         timeout=300,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
