@@ -24,7 +24,7 @@ from .matchers import (
     must_be_sent,
     nearest_difference,
 )
-from .mismatches import describe, mismatch_rows
+from .mismatch_forms import describe, mismatch_rows
 from .nearmiss import did_you_mean
 from .pairing import unpaired
 from .records import Mismatch

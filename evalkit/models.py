@@ -17,16 +17,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from . import failures, wire
+from . import request_failures, wire
 from .callables import CallableModel
 from .endpoints import Address, address_of
 from .errors import SettingsError
-from .failures import Failure
 from .lexical import LexicalBaseline
 from .masking import STARS, Mask, masked_fields, secrets_in_environment, secrets_in_fields
 from .nearmiss import did_you_mean
 from .records import Turn
 from .replies import read_reply
+from .request_failures import Failure
 from .retries import MAX_ATTEMPTS, Asking, Clock, Gate, Notify
 from .tools import Tool
 
@@ -170,11 +170,11 @@ class OpenAISession:
                 response = await self._client.post(wire.PATHS[model.api], cast_to=httpx2.Response, content=body)
         except openai.APIStatusError as error:
             return self._advised(
-                failures.refused(error.response, host, mask=self._mask, now=model.clock.time_of_day()),
+                request_failures.refused(error.response, host, mask=self._mask, now=model.clock.time_of_day()),
                 error.status_code,
             )
         except Exception as error:
-            return failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
+            return request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
         return read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
 
     def _advised(self, failure: Failure, status: int) -> Failure:

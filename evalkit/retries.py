@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from .failures import Failure
 from .records import Turn
+from .request_failures import Failure
 
 LONGEST_WAIT = 120.0  # seconds; what a server asks beyond it is not slept through
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 8.0  # seconds
