@@ -9,6 +9,7 @@ from . import jsonschemas
 from .jsonschemas import Fault
 from .nearmiss import did_you_mean
 from .tools import Tool
+from .toolschema import tool_schema
 
 _TEXT_MATCHERS = ("$text", "$date", "$similar")
 _MOST_VARIANTS = 50  # of one call: each alternative of its matchers once
@@ -39,9 +40,10 @@ def _default_faults(schema: Any, root: Mapping[str, Any], path: str) -> Iterator
 def call_advice(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[str]:
     """How arguments that a case expects break the schema of the tool. Matchers stand for what meets them."""
     properties = tool.parameters.get("properties", {})
-    open_ended = bool(properties) and tool.parameters.get("additionalProperties", True) is True
+    schema = tool_schema(tool.parameters)
+    says_what_else = {"additionalProperties", "patternProperties"} & set(tool.parameters)
     for name in arguments:
-        if name not in properties and (open_ended or not properties) and "patternProperties" not in tool.parameters:
+        if not says_what_else and schema is not None and schema.declared.property(name) is None:
             declared = f" It declares: {', '.join(properties)}" if properties else " It declares no parameters"
             hint = did_you_mean(name, properties) or declared
             yield f"{tool.name} does not declare the expected argument {name!r}.{hint}"

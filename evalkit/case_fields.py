@@ -140,7 +140,7 @@ def _read_secondary_tool(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
         for key in item
         if key not in ("tool", "arguments")
     ]
-    name, found = _read_tool(item.get("tool"))
+    name, found = (None, []) if problems and "tool" not in item else _read_tool(item.get("tool"))
     arguments, wrong = (None, []) if item.get("arguments") is None else _read_arguments(item["arguments"])
     return {"tool": name, "arguments": arguments}, [*problems, *found, *wrong]
 
@@ -152,9 +152,8 @@ def _read_arguments(value: Any) -> Read:
         arguments = plain(value)
     except NotJsonError as error:
         return None, [str(error)]
-    return arguments, [
-        f"at {problem}" if problem[:1].isalnum() else problem for problem in argument_problems(arguments)
-    ]
+    found = argument_problems(arguments)
+    return arguments, [f"hold a matcher: {p}" if p.startswith("$") else f"at {p}" for p in found]
 
 
 def _read_expected(value: Any) -> Read:

@@ -141,7 +141,8 @@ def _settled(
 
 def stable_id(content: Mapping[str, Any]) -> str:
     """An id made of what a case itself says: words of its input, and eight hexadecimal digits of it all."""
-    mark = jsontext.fingerprint({name: value for name, value in content.items() if name not in _NOT_CONTENT})[:8]
+    said = {name: value for name, value in content.items() if name not in _NOT_CONTENT and value != ()}
+    mark = jsontext.fingerprint(said)[:8]
     return f"{slug(text_of(content['input'])) or 'case'}-{mark}"
 
 

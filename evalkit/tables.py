@@ -96,6 +96,8 @@ def _item(cells: Mapping[str, Any], number: int, line: int) -> Item:
 
 
 def _value(name: str, cell: Any) -> Any:
+    if hasattr(cell, "tolist"):  # NumPy's: what Parquet makes of a list
+        cell = cell.tolist()
     if not isinstance(cell, str):
         return _as_text(cell) if name in _TEXT_COLUMNS else cell
     if name in JSON_COLUMNS:
