@@ -218,6 +218,14 @@ async def test_the_request_is_what_the_responses_api_takes(endpoint):
     }
 
 
+async def test_fields_headers_and_query_can_be_sent_beside_the_settings(endpoint):
+    extra = {"extra_body": {"chat_template": "x"}, "extra_headers": {"X-Team": "a"}, "extra_query": {"v": "2"}}
+    await ask(OpenAIModel("m", base_url=endpoint.url, extra=extra), tools=())
+    (request,) = endpoint.requests
+    assert request.body["chat_template"] == "x"
+    assert (request.headers["x-team"], request.path) == ("a", "/v1/chat/completions?v=2")
+
+
 async def test_without_tools_nothing_is_said_of_tools(endpoint, api):
     model = OpenAIModel(
         "m", base_url=endpoint.url, api=api, extra={"tool_choice": "auto", "parallel_tool_calls": False}

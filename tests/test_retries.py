@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from evalkit.failures import Failure, asked_wait, lost, refused
+from evalkit.request_failures import Failure, asked_wait, lost, refused
 from evalkit.masking import Mask
 from evalkit.models import OpenAIModel
 from evalkit.records import Turn
@@ -44,6 +44,7 @@ async def asked(*outcomes, clock=None, **options):
         ({"retry-after": "Mon, 02 Mar 2026 09:00:30 GMT", "date": "Mon, 02 Mar 2026 09:00:00 GMT"}, 30),
         ({"retry-after": formatdate(NOW + 7, usegmt=True)}, 7),
         ({"retry-after": "Mon, 02 Mar 2026 08:00:00 GMT", "date": "Mon, 02 Mar 2026 09:00:00 GMT"}, 0),
+        ({"retry-after": "Mon, 02 Mar 2020 09:00:05 GMT", "date": "Mon, 02 Mar 2020 09:00:00 GMT"}, 5),
         ({"retry-after": "0"}, 0),
         ({"retry-after": "-1"}, 0),
         ({"retry-after": "198300"}, 198300),
@@ -169,6 +170,24 @@ async def test_others_wait_while_the_endpoint_asks_to_wait():
     assert told["b"] == ["rate limited: new requests wait 12 s, as the server asks"]
 
 
+async def test_who_queues_already_waits_as_well_when_the_endpoint_asks_to_wait():
+    clock = FakeClock()
+    gate, moments = Gate(clock), []
+    gate.limit = 1
+    left = [busy(12.0), Turn(answer="A")]
+
+    async def refused_once():
+        await asyncio.sleep(0)
+        return left.pop(0)
+
+    async def fine():
+        moments.append(clock.now() - 1000)
+        return Turn(answer="B")
+
+    await asyncio.gather(Asking(refused_once, gate).run(), Asking(fine, gate).run())
+    assert moments == [12]
+
+
 async def test_a_failing_server_holds_back_nobody_else():
     clock = FakeClock()
     gate = Gate(clock)
@@ -291,6 +310,24 @@ async def test_a_cancelled_request_gives_its_place_back():
     staying.cancel()
     results = await asyncio.gather(staying, *queued, return_exceptions=True)
     assert [isinstance(result, asyncio.CancelledError) for result in results] == [True, True, False, False]
+    assert gate.in_flight == 0
+
+
+async def test_a_request_that_is_cancelled_as_its_turn_comes_gives_its_place_back():
+    gate = Gate(FakeClock())
+    gate.limit = 1
+
+    async def pass_through():
+        async with gate.enter(lambda text: None):
+            return True
+
+    async with gate.enter(lambda text: None):
+        queued = [asyncio.create_task(pass_through()) for _ in range(2)]
+        await asyncio.sleep(0)
+    queued[0].cancel()
+    results = await asyncio.gather(*queued, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1] is True
     assert gate.in_flight == 0
 
 
