@@ -6,10 +6,10 @@ from email.utils import formatdate
 
 import pytest
 
-from evalkit.request_failures import Failure, asked_wait, lost, refused
 from evalkit.masking import Mask
 from evalkit.models import OpenAIModel
 from evalkit.records import Turn
+from evalkit.request_failures import Failure, asked_wait, lost, refused
 from evalkit.retries import Asking, Clock, Gate, seconds_text
 from fake_clock import FakeClock
 from loopback import Endpoint
