@@ -1,0 +1,103 @@
+"""The picture of the package, as a table: which room stands on which floor; imports only go down.
+
+A room may import rooms of lower floors, and of its own floor those before it. West of the first floor makes results,
+east reads them; the two never meet, so that whoever reads history never loads a model client.
+"""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evalkit
+
+PACKAGE = Path(evalkit.__file__).parent
+GROUND = """
+errors nearmiss records jsontext masking counts fences patterns paths loops progress textfiles
+jsonvalues jsonschemas schema_graph schema_check schema journal store runs tables
+""".split()
+WEST = """
+dates valuepaths differences pairing matcher_checks matchers mismatch_forms toolschema turns arguments
+hint_schemas tool_functions tools calls offered messages
+endpoints prices replies request_failures retries wire callables lexical models probe
+review_checks review_registry review_own review_text review_exact review_numbers review_json review_xml reviewers
+case_fields case_rules cases dataset_files dataset_options dataset_building datasets
+look_alikes argument_advice dataset_advice checking
+answers evaluators rows plans execution recording resuming rescoring runner
+""".split()
+EAST = """
+stats history
+""".split()
+SECOND = []
+THIRD = """
+metrics
+""".split()
+ROOF = """
+exports lines cli __main__ __init__
+""".split()
+FLOORS = [GROUND, WEST, EAST, SECOND, THIRD, ROOF]
+ORDER = {room: place for place, room in enumerate(room for floor in FLOORS for room in floor)}
+ROOMS = sorted(path.stem for path in PACKAGE.glob("*.py"))
+HEAVY = {"pandas", "numpy", "openai", "pyarrow", "matplotlib", "ipywidgets", "scipy", "statsmodels", "aiohttp"}
+
+
+def imports_of(room):
+    """The rooms that a room imports, wherever in it, except for type checking alone."""
+    return {name for node in _importing(_tree(room)) for name in _names(node)} & set(ROOMS)
+
+
+def _tree(room):
+    return ast.parse((PACKAGE / f"{room}.py").read_text(encoding="utf-8"))
+
+
+def _importing(tree):
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            yield node
+        yield from _importing(node)
+
+
+def _names(node):
+    return [node.module] if node.module else [alias.name for alias in node.names]
+
+
+def test_every_room_stands_in_the_picture():
+    assert sorted(ORDER) == ROOMS
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_only_go_down(room):
+    upwards = {name for name in imports_of(room) if ORDER[name] >= ORDER[room]}
+    assert upwards == set()
+
+
+@pytest.mark.parametrize("room", EAST)
+def test_the_wings_never_meet(room):
+    assert imports_of(room) & set(WEST) == set()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_stays_small_enough_to_read_in_a_sitting(room):
+    lines = (PACKAGE / f"{room}.py").read_text(encoding="utf-8").count("\n")
+    assert lines <= 350
+
+
+def test_history_is_read_without_a_model_client():
+    code = "import sys, evalkit.history, evalkit.metrics; print({'openai', 'aiohttp'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_front_door_and_the_help_load_nothing_heavy():
+    code = "import sys, evalkit, evalkit.cli; evalkit.cli._parser().format_help(); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(ast.literal_eval(done.stdout)) & HEAVY == set()
+
+
+def test_every_public_name_can_be_had():
+    assert all(getattr(evalkit, name) is not None for name in evalkit.__all__)
+    with pytest.raises(AttributeError, match="Did you mean 'load_dataset'"):
+        evalkit.load_datasets  # noqa: B018
