@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from . import reviewers
 from .nearmiss import did_you_mean
 
 TOOL_FIELDS = ("expected_tool", "secondary_tools", "expected_arguments", "extra_arguments", "calls", "text_calls")
@@ -15,12 +16,12 @@ _CHECKS_NOTHING = (
 )
 
 
-def settle(fields: dict[str, Any], reviewers: Iterable[Mapping[str, Any]] = ()) -> None:
-    """Complete what a case says: its kind, the dataset's reviewers, and `exact_match` where `expected` stands alone."""
+def settle(fields: dict[str, Any], shared: Iterable[Mapping[str, Any]] = ()) -> None:
+    """Complete a case: its kind, the reviewers that all cases share, `exact_match` where `expected` stands alone."""
     tool_choice = _given(fields, TOOL_FIELDS)
     if not tool_choice:
         own = fields.get("reviewers", ())
-        every = [*(spec for spec in reviewers if spec not in own), *own]
+        every = [*(spec for spec in shared if spec not in own), *own]
         if "expected" in fields and not own and not _readers(every):
             every.append({"reviewer": "exact_match"})
         fields["reviewers"] = tuple(every)
@@ -112,8 +113,6 @@ def _hides(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 
 def _answer_problems(fields: Mapping[str, Any], whole: bool) -> list[str]:
-    from . import reviewers
-
     expected, specs = fields.get("expected"), fields["reviewers"]
     problems = [problem for spec in specs for problem in reviewers.problems(spec, expected)]
     if whole and expected is not None and not problems and not _readers(specs):
@@ -123,6 +122,4 @@ def _answer_problems(fields: Mapping[str, Any], whole: bool) -> list[str]:
 
 
 def _readers(specs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    from . import reviewers
-
     return [spec for spec in specs if reviewers.reads_expected(spec)]

@@ -62,7 +62,7 @@ class RawDataset:
 
 def dataset_paths(folder: str | Path) -> list[Path]:
     """Every dataset file in a folder, in alphabetical order; files of tools are not datasets."""
-    files = (path for path in Path(folder).iterdir() if path.suffix in SUFFIXES and path.is_file())
+    files = (path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
     return sorted(path for path in files if not path.name.endswith(TOOLS_SUFFIX))
 
 
@@ -97,9 +97,9 @@ def read_dataset_file(path: Path) -> RawDataset:
         text = textfiles.read_text(path, label)
     except OSError as error:
         raise DatasetError(f"{label}: cannot be read: {error.strerror or error}") from None
-    if path.suffix == ".json":
+    if path.suffix.lower() == ".json":
         raw = _read_json(text, label)
-    elif path.suffix == ".csv":
+    elif path.suffix.lower() == ".csv":
         raw = RawDataset(label, items=list(csv_items(text, label)))
     else:
         raw = RawDataset(label, items=_read_lines(text))
@@ -142,7 +142,7 @@ def _named(name: str) -> Path:
         folder = eval_data_dir()
     except FileNotFoundError as error:
         raise DatasetNotFoundError(f"no dataset {name!r}: there is no such file here, and {error}") from None
-    if Path(name).suffix in SUFFIXES and (folder / name).is_file():
+    if Path(name).suffix.lower() in SUFFIXES and (folder / name).is_file():
         return folder / name
     files = dataset_paths(folder)
     found = [path for path in files if path.stem == name]
@@ -158,7 +158,7 @@ def _named(name: str) -> Path:
 
 
 def _of_known_kind(path: Path) -> Path:
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{path}: a dataset file ends in {', '.join(SUFFIXES)}, got {path.suffix or 'no ending'!r}")
     return path
 

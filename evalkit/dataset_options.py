@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import reviewers
 from .case_fields import SETTINGS, read_choice, read_reviewers, read_tags
 from .jsonvalues import plain
 from .nearmiss import did_you_mean
@@ -73,7 +74,5 @@ def _read_reviewers(given: Any, options: Options) -> None:
 
 def _faults(spec: Mapping[str, Any]) -> list[str]:
     """What is wrong with a spec whatever a case expects; the rest is said of each case."""
-    from . import reviewers
-
     first, *others = (reviewers.problems(spec, expected) for expected in (None, "text", {"key": 1}, 1))
     return [problem for problem in first if all(problem in other for other in others)]

@@ -23,7 +23,7 @@ from .tables import frame_items
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset", "EvalCase", "SecondaryTool", "check_dataset", "load_dataset", "messages_of"]
+__all__ = ["Dataset", "EvalCase", "SecondaryTool", "load_dataset", "messages_of"]
 
 
 @dataclass(frozen=True)
@@ -151,13 +151,6 @@ def load_dataset(source: str | Path | Dataset, tools: Any = None) -> Dataset:
     if not isinstance(source, str | Path):
         raise DatasetError(f"a dataset is a name in eval_data/, a path or a Dataset, got {type(source).__name__}")
     return _made(read_dataset_file(find_dataset(source)), tools)
-
-
-def check_dataset(source: str | Path | Dataset, tools: Any = None) -> pd.DataFrame:
-    """One row per problem or piece of advice: `level`, `case_id`, `where`, `message` (see `dataset_advice`)."""
-    from .dataset_advice import check_dataset as check
-
-    return check(source, tools)
 
 
 def _known(wanted: str | Iterable[str] | None, known: list[str], what: str) -> set[str] | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from evalkit import dataset_files
 from evalkit.datasets import Dataset, EvalCase, load_dataset
@@ -55,6 +57,7 @@ are there?",list_files,"[""none"", {""tool"": ""read_file"", ""arguments"": {""p
 "{""order_id"": 1234567890123456789, ""n"": {""$approx"": 1.5}}","[""a"", ""b""]"
 """
 FORMS = {
+    "D.JSON": json.dumps([WEATHER, FILES], ensure_ascii=False),
     "d.json": json.dumps([WEATHER, FILES], ensure_ascii=False, indent=2) + "\n",
     "d.jsonl": jsonl(WEATHER, FILES),
     "d.ndjson": jsonl(WEATHER, FILES),
@@ -72,7 +75,7 @@ def test_every_form_gives_the_same_cases(name: str, mark: bytes, end: bytes) -> 
     dataset = load(name, mark + FORMS[name].encode().replace(b"\n", end))
     assert list(dataset.cases) == [EvalCase.from_dict(WEATHER), EvalCase.from_dict(FILES)]
     assert [case.id for case in dataset.cases] == ["w1", "w2"]
-    assert dataset.name == "d"
+    assert dataset.name in ("d", "D")
 
 
 def test_the_locale_does_not_matter(tmp_path: Path) -> None:
@@ -121,6 +124,36 @@ def test_a_file_of_many_cases_is_read_whole() -> None:
     assert problems("d.json", json.dumps({"cases": cases}, indent=1))[0].startswith(
         "d.json, case 9999 (line 49993): `calls`"
     )
+
+
+PIECES = [
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b":",
+    b'"',
+    b'"input":"x"',
+    b'"cases"',
+    b"\n",
+    b"\r",
+    b"\xff",
+    b"\x00",
+    b"1e999",
+]
+PIECES += [b'"expected_tool":"none"', b'""', b"\\ud800", "ä".encode(), BOM, b"input,expected_tool\n", b"9" * 5000]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from([".json", ".jsonl", ".csv"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_bytes_are_a_dataset_or_refused_in_sentences(pieces: list[bytes], ending: str) -> None:
+    found: list[str] = []
+    try:
+        load(f"d{ending}", b"".join(pieces))
+    except DatasetError as error:
+        found = error.problems
+    assert all(f"d{ending}" in problem for problem in found)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalkit import jsontext, reviewers
 from evalkit.datasets import Dataset, EvalCase, SecondaryTool, load_dataset, messages_of
@@ -273,6 +275,21 @@ def test_the_system_prompt_goes_first_unless_the_dialogue_brings_its_own() -> No
     assert messages_of("Hello") == [USER]
     with pytest.raises(DatasetError, match="`input` is blank"):
         messages_of(" ")
+
+
+FIELDS = [*EvalCase.__dataclass_fields__, "expected_parameters", "expected_tol"]
+WORDS = st.sampled_from(["none", "any", "first", "list_files", "tool", "arguments", "reviewer", "exact_match", "$any"])
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | WORDS
+VALUES = st.recursive(SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(WORDS, v, max_size=3), max_leaves=8)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6))
+def test_any_mapping_is_refused_or_a_case_that_survives_its_own_form(mapping: dict[str, Any]) -> None:
+    try:
+        case = EvalCase.from_dict({"input": "x", **mapping})
+    except DatasetError:
+        return
+    assert EvalCase.from_dict(case.as_dict()) == case
 
 
 # --- what a case becomes ---------------------------------------------------------------------------------------
