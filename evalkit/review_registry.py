@@ -32,6 +32,7 @@ class _Absent:
 
 ABSENT: Any = _Absent()
 Clauses = Callable[[Mapping[str, Any]], Iterable[str]]
+Clause = bool | Callable[[Mapping[str, Any]], bool]  # a rule that holds or not, or by the parameters
 
 
 @dataclass(frozen=True)
@@ -40,15 +41,16 @@ class Rules:
 
     `parameters` maps each name to its check, `required` are those without a default. `reads_expected`:
     what the case expects is looked at; `needs_expected`: it must be there, and `check_expected` says what
-    it may be. `together` checks what no parameter shows alone. `takes_any`: further parameters are passed on.
+    it may be. Both may depend on the parameters. `together` checks what no parameter shows alone. `takes_any`:
+    further parameters are passed on.
     """
 
     name: str
     parameters: Mapping[str, Check] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
     kind: str = "program"
-    reads_expected: bool = False
-    needs_expected: bool = False
+    reads_expected: Clause = False
+    needs_expected: Clause = False
     check_expected: Check = anything
     together: Clauses | None = None
     takes_any: bool = False
@@ -70,9 +72,9 @@ class Rules:
             clause = check(parameters[key]) if key in parameters else None
             if clause is not None:
                 found.append(f"{key} {clause}")
-        if self.needs_expected and expected is ABSENT:
+        if expected is ABSENT and holds(self.needs_expected, parameters):
             found.append("expected is missing: the case, or the reviewer itself, must say what is expected")
-        elif self.reads_expected and expected is not ABSENT:
+        elif expected is not ABSENT and holds(self.reads_expected, parameters):
             clause = self.check_expected(expected)
             found += [] if clause is None else [f"expected {clause}"]
         if self.together is not None and not found:
@@ -118,6 +120,11 @@ class Rules:
         return Verdict(None, float(value), f"{self.name} returned {said}")
 
 
+def holds(clause: Clause, parameters: Mapping[str, Any]) -> bool:
+    """Whether a rule holds for these parameters."""
+    return clause(parameters) if callable(clause) else clause
+
+
 _known: dict[str, Rules] = {}
 
 
@@ -148,8 +155,8 @@ def is_judge(spec: str | Mapping[str, Any]) -> bool:
 def reads_expected(spec: str | Mapping[str, Any]) -> bool:
     """Whether this reviewer looks at what the case expects; not where the spec brings an `expected` of its own."""
     rules = _rules_of(spec)
-    own = isinstance(spec, Mapping) and "expected" in spec
-    return rules is not None and rules.reads_expected and not own
+    _, parameters = _taken_apart(spec)
+    return rules is not None and "expected" not in parameters and holds(rules.reads_expected, parameters)
 
 
 def problems(spec: str | Mapping[str, Any], expected: Any = None) -> list[str]:
@@ -201,8 +208,8 @@ def register_judge(
     parameters: Mapping[str, Check],
     *,
     required: Iterable[str] = (),
-    reads_expected: bool = False,
-    needs_expected: bool = False,
+    reads_expected: Clause = False,
+    needs_expected: Clause = False,
     check_expected: Check = anything,
     together: Clauses | None = None,
     threshold: float = 1.0,

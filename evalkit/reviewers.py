@@ -7,6 +7,7 @@ writes it: "exact_match", or {"reviewer": "string_contains", "search_string": "p
 
 from __future__ import annotations
 
+from . import judge_rules  # noqa: F401  # the judges' names and rules stand in the registry too
 from .review_exact import exact_match
 from .review_json import json_schema_match, valid_json
 from .review_numbers import numeric_match
