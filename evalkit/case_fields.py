@@ -11,7 +11,7 @@ from typing import Any
 
 from .jsonvalues import NotJsonError, plain
 from .matcher_checks import argument_problems
-from .messages import read_input
+from .messages import read_input, shown
 from .nearmiss import did_you_mean
 
 LONGEST_ID = 200  # characters
@@ -63,17 +63,17 @@ def read_choice(name: str) -> Callable[[Any], Read]:
 def read_tags(value: Any) -> Read:
     """A list of words, each once, in order."""
     if not isinstance(value, list | tuple):
-        return (), [f'must be a list such as ["billing", "urgent"], got {_shown(value)}']
+        return (), [f'must be a list such as ["billing", "urgent"], got {shown(value)}']
     bad = [tag for tag in value if not isinstance(tag, str) or not tag.strip() or _has_control(tag)]
     if bad:
-        return (), [f"must hold words on one line, got {_shown(bad[0])}"]
+        return (), [f"must hold words on one line, got {shown(bad[0])}"]
     return tuple(dict.fromkeys(plain(tag.strip()) for tag in value)), []
 
 
 def read_reviewers(value: Any) -> Read:
     """A list of specs, each as {"reviewer": name, …parameters}."""
     if not isinstance(value, list | tuple):
-        return (), [f'must be a list such as ["exact_match"], got {_shown(value)}']
+        return (), [f'must be a list such as ["exact_match"], got {shown(value)}']
     specs: list[dict[str, Any]] = []
     problems = []
     for number, item in enumerate(value, 1):
@@ -88,7 +88,7 @@ def read_reviewers(value: Any) -> Read:
             hint = next(
                 (f" Did you mean 'reviewer' for {key!r}?" for key in keys if did_you_mean(key, ["reviewer"])), ""
             )
-            problems.append(f"{number}: {said}, got {_shown(item)}.{hint}")
+            problems.append(f"{number}: {said}, got {shown(item)}.{hint}")
         elif spec not in specs:
             specs.append(spec)
     return tuple(specs), problems
@@ -99,7 +99,7 @@ def read_name(value: Any) -> Read:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value), []
     if not isinstance(value, str):
-        return None, [f"must be text, got {_shown(value)}"]
+        return None, [f"must be text, got {shown(value)}"]
     text = plain(value.strip())
     if not text:
         return None, ["is blank"]
@@ -114,13 +114,13 @@ def _has_control(text: str) -> bool:
 
 def _read_tool(value: Any) -> Read:
     if not isinstance(value, str) or not value.strip():
-        return None, [f'must be a tool\'s name, "none" or "any", got {_shown(value)}']
+        return None, [f'must be a tool\'s name, "none" or "any", got {shown(value)}']
     return plain(value), [f"{value!r} has white space around it"] if value != value.strip() else []
 
 
 def _read_secondary(value: Any) -> Read:
     if not isinstance(value, list | tuple):
-        return (), [f'must be a list such as ["list_files"], got {_shown(value)}']
+        return (), [f'must be a list such as ["list_files"], got {shown(value)}']
     tools: list[dict[str, Any]] = []
     problems = []
     for number, item in enumerate(value, 1):
@@ -147,7 +147,7 @@ def _read_secondary_tool(item: Any) -> tuple[dict[str, Any] | None, list[str]]:
 
 def _read_arguments(value: Any) -> Read:
     if not isinstance(value, Mapping):
-        return None, [f'must be an object such as {{"path": "Cargo.toml"}}, got {_shown(value)}']
+        return None, [f'must be an object such as {{"path": "Cargo.toml"}}, got {shown(value)}']
     try:
         arguments = plain(value)
     except NotJsonError as error:
@@ -164,17 +164,12 @@ def _read_expected(value: Any) -> Read:
 
 
 def _read_notes(value: Any) -> Read:
-    return (plain(value), []) if isinstance(value, str) else (None, [f"must be text, got {_shown(value)}"])
+    return (plain(value), []) if isinstance(value, str) else (None, [f"must be text, got {shown(value)}"])
 
 
 def _unknown(key: Any) -> str:
     hint = did_you_mean(str(key), (*FIELDS, *OTHER_SPELLINGS))
     return f"unknown key {key!r}.{hint}" if hint else f"unknown key {key!r}. A case takes: {', '.join(FIELDS)}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 _READERS: dict[str, Callable[[Any], Read]] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from .jsontext import DEEPEST
 from .records import clean_text
+from .valuepaths import inside, place_of
 
 
 class NotJsonError(ValueError):
@@ -42,17 +43,12 @@ def _plain(value: Any, path: str, depth: int) -> Any:
             raise NotJsonError(f"{value} is not JSON", path)
         return float(value) if isinstance(value, float) else value
     if isinstance(value, Mapping):
-        return {_key(key, path): _plain(inner, join(path, key), depth + 1) for key, inner in value.items()}
+        return {_key(key, path): _plain(inner, inside(path, key), depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner, f"{path}[{place}]", depth + 1) for place, inner in enumerate(value)]
+        return [_plain(inner, place_of(path, index), depth + 1) for index, inner in enumerate(value)]
     if hasattr(value, "tolist"):  # NumPy's scalars and arrays
         return _plain(value.tolist(), path, depth + 1)
     raise NotJsonError(f"a {type(value).__name__} has no JSON form", path)
-
-
-def join(path: str, key: object) -> str:
-    """The path of a key inside the object at `path`."""
-    return f"{path}.{key}" if path else str(key)
 
 
 def _key(key: Any, path: str) -> str:

@@ -56,7 +56,7 @@ def read_input(value: Any) -> tuple[Messages, list[str]]:
     if isinstance(value, str):
         return plain(value), [] if value.strip() else ["`input` is blank"]
     if not isinstance(value, list | tuple):
-        return "", [f"`input` must be text or a list of messages, got {_shown(value)}"]
+        return "", [f"`input` must be text or a list of messages, got {shown(value)}"]
     if not value:
         return "", ["`input` is an empty list of messages"]
     messages: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ def read_input(value: Any) -> tuple[Messages, list[str]]:
 
 def _read_message(given: Any, calls: list[str]) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(given, Mapping):
-        return {}, [f"a message is an object with `role` and `content`, got {_shown(given)}"]
+        return {}, [f"a message is an object with `role` and `content`, got {shown(given)}"]
     try:
         message = plain(given)
     except NotJsonError as error:
@@ -102,7 +102,7 @@ def _content_problems(message: dict[str, Any], *, may_be_empty: bool) -> list[st
         return [] if may_be_empty or content.strip() else ["its `content` is blank"]
     if isinstance(content, list) and content and all(_is_part(part) for part in content):
         return []
-    return [f"`content` must be text or a list of parts, each with a `type`, got {_shown(content)}"]
+    return [f"`content` must be text or a list of parts, each with a `type`, got {shown(content)}"]
 
 
 def _is_part(part: Any) -> bool:
@@ -113,7 +113,7 @@ def _assistant_problems(message: dict[str, Any], calls: list[str]) -> list[str]:
     if message.get("tool_calls") is None:
         return _content_problems(message, may_be_empty=False)
     if not isinstance(message["tool_calls"], list) or not message["tool_calls"]:
-        return [f"`tool_calls` must be a list of calls, got {_shown(message['tool_calls'])}"]
+        return [f"`tool_calls` must be a list of calls, got {shown(message['tool_calls'])}"]
     content = message.get("content")
     problems = [] if content is None else _content_problems(message, may_be_empty=True)
     for number, call in enumerate(message["tool_calls"], 1):
@@ -131,7 +131,7 @@ def _call_problems(call: Any, calls: list[str]) -> list[str]:
     if isinstance(arguments, dict):
         function["arguments"] = jsontext.write(arguments)
     elif not isinstance(arguments, str):
-        return [f"has `arguments` that are neither text nor an object: {_shown(arguments)}"]
+        return [f"has `arguments` that are neither text nor an object: {shown(arguments)}"]
     if not isinstance(call.get("id"), str) or not call["id"].strip():
         return ["has no `id` that the tool's message could name"]
     if call["id"] in calls:
@@ -150,6 +150,7 @@ def _answer_problems(message: dict[str, Any], calls: list[str]) -> list[str]:
     return []
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as a message shows it, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
