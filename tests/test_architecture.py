@@ -24,7 +24,7 @@ hint_schemas tool_functions tools calls offered messages
 endpoints prices replies request_failures retries wire callables lexical models probe
 review_checks review_registry review_own review_text review_exact review_numbers review_json review_xml reviewers
 case_fields case_rules cases dataset_files dataset_options dataset_building datasets
-look_alikes argument_advice dataset_advice checking
+look_alikes argument_advice dataset_advice
 answers evaluators rows plans execution recording resuming rescoring runner
 """.split()
 EAST = """
@@ -35,7 +35,7 @@ THIRD = """
 metrics
 """.split()
 ROOF = """
-exports lines cli __main__ __init__
+exports lines checking cli __main__ __init__
 """.split()
 FLOORS = [GROUND, WEST, EAST, SECOND, THIRD, ROOF]
 ORDER = {room: place for place, room in enumerate(room for floor in FLOORS for room in floor)}
