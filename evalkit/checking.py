@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .dataset_advice import check_dataset
+from .dataset_files import dataset_paths
 from .loops import drive
 from .masking import printable
 from .models import as_model
@@ -13,15 +14,13 @@ from .paths import eval_data_dir
 from .plans import load_env
 from .probe import probe
 
-_ENDINGS = (".json", ".jsonl", ".csv")
-
 
 def check_paths(paths: Sequence[str]) -> tuple[list[str], bool]:
     """Lines on every dataset under `paths` (default: eval_data/), and whether all of them can be run.
 
     Raises FileNotFoundError for a path that is not there, ValueError where no dataset is found.
     """
-    files = [file for path in (paths or [str(eval_data_dir())]) for file in dataset_files(path)]
+    files = [file for path in (paths or [str(eval_data_dir())]) for file in _files(path)]
     if not files:
         raise ValueError(f"no dataset (*.json, *.jsonl, *.csv) in {', '.join(map(str, paths))}")
     lines, sound = [], True
@@ -46,15 +45,12 @@ def check_endpoint(model: str, *, base_url: str | None = None) -> tuple[list[str
     return [printable(line) for line in lines], all(finding.ok for finding in findings[:1])
 
 
-def dataset_files(path: str | Path) -> list[Path]:
-    """The dataset files at a path: itself, or those in the folder that are not tool definitions."""
+def _files(path: str | Path) -> list[Path]:
+    """The dataset files at a path: itself, or those in the folder."""
     path = Path(path)
-    if not path.is_dir():
-        if not path.exists():
-            raise FileNotFoundError(f"no file or folder {path}")
-        return [path]
-    files = (file for file in sorted(path.iterdir()) if file.suffix in _ENDINGS)
-    return [file for file in files if not file.name.endswith(".tools.json")]
+    if not path.exists():
+        raise FileNotFoundError(f"no file or folder {path}")
+    return dataset_paths(path) if path.is_dir() else [path]
 
 
 def _counted(count: int, word: str) -> str:
