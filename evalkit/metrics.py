@@ -1,22 +1,79 @@
-"""Results in, a frame of numbers out; every rate carries its n, its errors and its interval."""
+"""Results in, a frame of rates out; every rate carries its n, its errors and its interval."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .counts import RunCounts, ToolCounts
-from .schema import conform
+from .errors import SettingsError
+from .nearmiss import did_you_mean
+from .shared_cases import shared_rows
 from .stats import effective_size, wilson
+from .tallies import (
+    CARRIED,
+    RUN_FACTS,
+    by_run,
+    counted_rows,
+    group_sums,
+    in_order,
+    tool_sums,
+    with_rates,
+)
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
     import pandas as pd
 
-RUN_VALUES = (
-    "dataset", "model", "label", "status", "started_at", "rescored_from",
-    "dataset_hash", "tools_hash", "prompt_hash", "settings_hash", "scoring_hash",
-)  # fmt: skip
-COUNTED = ("case_id", "expected_tool", "cluster", "passed", "score", "outcome", "error_kind")
+    Results: TypeAlias = pd.DataFrame | dd.DataFrame
+
+SHARES = ("pass_rate", "ci_low", "ci_high", "bound_low", "bound_high", "average_score")
+COUNTS = ("trials", "truncated", "call_in_text")
+
+
+def summarize(results: Results) -> pd.DataFrame:
+    """The totals of each run: one row per run, in order of start.
+
+    Columns: `run_id`, the run's values and fingerprints, `total` (cases), `n` (cases with a scored trial), `passed`
+    and `failed` (cases; with trials the means over a case's trials, summed), `errors` (errored trials), `pass_rate`
+    with `ci_low` and `ci_high` (Wilson, 95 %, by case or cluster), `bound_low` and `bound_high` (if every errored
+    trial had failed or passed), `average_score`, `trials` (finished ones), and `truncated`, `call_in_text`: how many
+    trials were of that kind.
+
+    Rates are NA for a run without a scored trial. `results` may be a dask DataFrame (`load_history(engine="dask")`).
+    """
+    return in_order(_whole_runs(results, _totals), ["started_at", "run_id"])
+
+
+def tool_accuracy(results: Results, *, by: str | Sequence[str] = "run_id", cases: str = "all") -> pd.DataFrame:
+    """The accuracy per expected tool: one row per group of `by` and expected tool, and one for all: `(all)`.
+
+    Columns: those of `by`, `expected_tool`, `n` (cases with a scored trial), `passed` (with trials: the means over a
+    case's trials, summed), `errors` (errored trials), `accuracy` with `ci_low` and `ci_high` (Wilson, 95 %, by case or
+    cluster), `bound_low` and `bound_high` (by trial, if every errored one had failed or passed), `mean_score`. By
+    `run_id` also the run's `dataset`, `model`, `label`, `started_at` and fingerprints. Final answers, which expect no
+    tool, are counted under `(final answer)`.
+
+    `cases="shared"` counts only cases that stand with the same content in every run of their dataset. `results` may
+    be a dask DataFrame as long as `by` has `run_id`. Rates are NA where nothing was scored.
+
+    Raises SchemaError for an unknown column, SettingsError for another word as `cases`.
+    """
+    keys = [key for key in _listed(by) if key != "expected_tool"]
+    return _rates(results, keys, [*keys, "expected_tool"], _check_cases(cases), _tool_sums)
+
+
+def accuracy(results: Results, *, by: str | Sequence[str], cases: str = "all") -> pd.DataFrame:
+    """The accuracy of each group: one row per group of `by`, which may name any columns of the results frame.
+
+    Columns: those of `by`, then as `tool_accuracy`. By `tags` a case counts in the group of each of its tags; what has
+    no value (no tag, no cluster) is a group of its own with NA. A case that stands in several runs of a group is one
+    case, the mean of all its trials there. By `cluster` the cases are the units, else clusters are.
+
+    Raises as `tool_accuracy`.
+    """
+    keys = _listed(by)
+    return _rates(results, keys, keys, _check_cases(cases), _group_sums)
 
 
 def rates(sums: dict[str, Any]) -> dict[str, Any]:
@@ -28,16 +85,8 @@ def rates(sums: dict[str, Any]) -> dict[str, Any]:
     nan = float("nan")
     n, passed, trials, errors = sums["n"], sums["passed"], sums["trials"], sums["errors"]
     rate = passed / n if n else nan
-    size = effective_size(
-        n,
-        rate,
-        sums["squares"],
-        sums["clusters"],
-        sums["cluster_squares"],
-        sums["cluster_products"],
-        sums["cluster_sizes"],
-    )
-    low, high = wilson(rate, size)
+    clustered = (sums[name] for name in ("clusters", "cluster_squares", "cluster_products", "cluster_sizes"))
+    low, high = wilson(rate, effective_size(n, rate, sums["squares"], *clustered) if n else 0)
     everything = trials + errors
     return {
         "n": n,
@@ -51,29 +100,6 @@ def rates(sums: dict[str, Any]) -> dict[str, Any]:
         "bound_high": (sums["passed_trials"] + errors) / everything if everything else nan,
         "average_score": sums["score"] / n if n else nan,
     }
-
-
-def summarize(results: pd.DataFrame) -> pd.DataFrame:
-    """The totals of each run: one row per run, in order of start.
-
-    Columns: `run_id`, the run's values and fingerprints, `total` (cases), `n` (cases with a scored trial), `passed`
-    and `failed` (cases; with trials the means over a case's trials, summed), `errors` (errored trials), `pass_rate`
-    with `ci_low` and `ci_high` (Wilson, 95 %, by case or cluster), `bound_low` and `bound_high` (if every errored
-    trial had failed or passed), `average_score`, `trials` (finished ones), and `truncated`, `call_in_text`: how many
-    trials were of that kind.
-
-    Rates are NA for a run without a scored trial.
-    """
-    import pandas as pd
-
-    results = conform(results)
-    rows = [_summary_row(run_id, group) for run_id, group in results.groupby("run_id", sort=False)]
-    names = ["run_id", *RUN_VALUES, "total", *rates(_no_sums()), "trials", "truncated", "call_in_text"]
-    frame = pd.DataFrame(rows, columns=names)
-    counts = dict.fromkeys(("total", "n", "errors", "trials", "truncated", "call_in_text"), "int64")
-    floats = {name: "float64" for name in rates(_no_sums()) if name not in counts}
-    frame = frame.astype(counts | floats)
-    return frame.sort_values(["started_at", "run_id"], ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -107,26 +133,87 @@ class EvalSummary:
         )  # fmt: skip
 
 
-def _summary_row(run_id: Any, group: pd.DataFrame) -> dict[str, Any]:
-    counts = RunCounts()
-    wanted = group.sort_values("case_id", kind="stable")[list(COUNTED)]
-    for row in wanted.astype(object).where(wanted.notna(), None).to_dict("records"):
-        counts.add(row)
-    sums = counts.finish()
-    first = group.iloc[0]
-    return {
-        "run_id": run_id,
-        **{name: first[name] for name in RUN_VALUES},
-        "total": sums["cases"],
-        **rates(sums),
-        "trials": sums["trials"] + sums["errors"],
-        "truncated": sums["error_kinds"].get("truncated", 0),
-        "call_in_text": sums["outcomes"].get("call_in_text", 0),
+def _rates(results: Results, by: list[str], keys: list[str], shared: bool, sums: Any) -> pd.DataFrame:
+    if _is_dask(results):
+        if "run_id" not in by:
+            raise SettingsError(
+                f"of a dask frame rates are counted per run, got by={by!r}: add 'run_id', or count what "
+                ".compute() gives"
+            )
+        from .dask_frames import keep_shared
+
+        whole = _whole_runs(keep_shared(results) if shared else results, sums, keys)
+    else:
+        whole = sums(results, keys, shared)
+    if "run_id" not in by:
+        return in_order(with_rates(whole, keys), keys)
+    facts = whole.drop_duplicates("run_id")
+    return by_run(with_rates(whole, keys), facts, keys)
+
+
+def _tool_sums(results: pd.DataFrame, keys: list[str], shared: bool = False) -> pd.DataFrame:
+    rows = counted_rows(results, [*keys, *_facts(keys)])
+    return _with_facts(rows, tool_sums(shared_rows(rows) if shared else rows, keys), keys)
+
+
+def _group_sums(results: pd.DataFrame, keys: list[str], shared: bool = False) -> pd.DataFrame:
+    rows = counted_rows(results, [*keys, *_facts(keys)])
+    return _with_facts(rows, group_sums(shared_rows(rows) if shared else rows, keys), keys)
+
+
+def _facts(keys: Sequence[str]) -> list[str]:
+    return [name for name in CARRIED if name not in keys] if "run_id" in keys else []
+
+
+def _with_facts(rows: pd.DataFrame, sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The sums with the values of their runs, which the first row of each run holds."""
+    facts = _facts(keys)
+    if not facts:
+        return sums
+    return sums.merge(rows.drop_duplicates("run_id")[["run_id", *facts]], on="run_id", how="left")
+
+
+def _totals(results: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `summarize`, in any order."""
+    import pandas as pd
+
+    rows = counted_rows(results, ["run_id", *RUN_FACTS, "outcome", "error_kind"])
+    sums = group_sums(rows, ["run_id"])
+    given = with_rates(sums, ["run_id"]).rename(columns={"accuracy": "pass_rate", "mean_score": "average_score"})
+    given = given.assign(total=sums["cases"], failed=given["n"] - given["passed"])
+    kinds = {
+        "trials": pd.Series(1, index=rows.index),
+        "truncated": rows["error_kind"] == "truncated",
+        "call_in_text": rows["outcome"] == "call_in_text",
     }
+    counts = pd.DataFrame(kinds).astype("int64").groupby(rows["run_id"], sort=False).sum().reset_index()
+    facts = rows.drop_duplicates("run_id")[["run_id", *RUN_FACTS]]
+    frame = facts.merge(given, on="run_id").merge(counts, on="run_id")
+    return frame[["run_id", *RUN_FACTS, "total", "n", "passed", "failed", "errors", *SHARES, *COUNTS]]
 
 
-def _no_sums() -> dict[str, Any]:
-    return asdict(ToolCounts())
+def _whole_runs(results: Results, count: Any, *given: Any) -> pd.DataFrame:
+    """What `count` makes of all runs: at once, or of a dask frame partition by partition."""
+    if not _is_dask(results):
+        whole: pd.DataFrame = count(results, *given)
+        return whole
+    from .dask_frames import per_run
+
+    return per_run(results, count, *given)
+
+
+def _is_dask(results: Any) -> bool:
+    return type(results).__module__.startswith("dask")
+
+
+def _listed(by: str | Sequence[str]) -> list[str]:
+    return [by] if isinstance(by, str) else list(dict.fromkeys(by))
+
+
+def _check_cases(cases: str) -> bool:
+    if cases in ("all", "shared"):
+        return cases == "shared"
+    raise SettingsError(f"cases must be 'all' or 'shared', got {cases!r}.{did_you_mean(str(cases), ('all', 'shared'))}")
 
 
 def _whole(number: float) -> float:

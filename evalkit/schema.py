@@ -6,6 +6,7 @@ that a fresh frame, one read from disk and one made from another tool's logs are
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,10 +111,11 @@ def columns() -> pd.DataFrame:
     return pd.DataFrame(COLUMNS)
 
 
-def conform(frame: pd.DataFrame) -> pd.DataFrame:
+def conform(frame: pd.DataFrame, *, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """A results frame with the rows of `frame`: every column there, in order, in its dtype; missing ones NA.
 
-    Columns that evalkit does not know are kept behind the known ones. Times without a zone are UTC.
+    Columns that evalkit does not know are kept behind the known ones. Times without a zone are UTC. With `columns`,
+    only these and the required ones are made.
 
     Raises SchemaError where the key (`run_id`, `case_id`, `trial`) or `passed` is missing, a key repeats, or
     values do not fit their column.
@@ -126,8 +128,9 @@ def conform(frame: pd.DataFrame) -> pd.DataFrame:
         raise SchemaError(
             f"not a results frame: no column {', '.join(map(repr, missing))}.{hints} ek.columns() lists them."
         )
-    series = {column.name: _cast(frame, column) for column in COLUMNS}
-    extra = {str(name): frame[name] for name in frame.columns if name not in series}
+    wanted = NAMES if columns is None else {*REQUIRED, *columns}
+    series = {column.name: _cast(frame, column) for column in COLUMNS if column.name in wanted}
+    extra = {str(name): frame[name] for name in frame.columns if name not in NAMES}
     result = pd.DataFrame(series | extra).reset_index(drop=True)
     repeated = result.duplicated(list(KEY))
     if repeated.any():
@@ -144,7 +147,8 @@ def _cast(frame: pd.DataFrame, column: Column) -> pd.Series[Any]:
     import pandas as pd
 
     if column.name not in frame.columns:
-        return pd.Series([None] * len(frame), index=frame.index, dtype=_dtype(column.dtype))
+        nothing = pd.Series([None], dtype=_dtype(column.dtype))
+        return nothing.take([0] * len(frame)).set_axis(frame.index)
     values = frame[column.name]
     if isinstance(values, pd.DataFrame):
         raise SchemaError(f"column {column.name!r} stands in the frame twice")

@@ -1,0 +1,225 @@
+"""Rows → the sums of each group → rates: the one way in which every accuracy is counted.
+
+A case is the unit: its trials are averaged first. A case that stands in several runs of one group (say, of one model)
+is one case still, known by its dataset and id. The sums are those of `counts.ToolCounts`, which also stand in the
+footers of stored runs, so that a frame and a footer give the same rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .counts import ToolCounts
+from .errors import SchemaError
+from .nearmiss import did_you_mean
+from .schema import REQUIRED, conform
+from .stats import effective_sizes, wilson_bounds
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.int64]
+
+FINGERPRINTS = ("dataset_hash", "tools_hash", "prompt_hash", "settings_hash", "scoring_hash")
+RUN_FACTS = ("dataset", "model", "label", "status", "started_at", "rescored_from", *FINGERPRINTS)
+CARRIED = ("dataset", "model", "label", "started_at", *FINGERPRINTS)
+COUNTED = ("dataset", "case_hash", "cluster", "score")  # beside the key, `passed` and the grouping columns
+SUMS = tuple(field.name for field in fields(ToolCounts))
+RATES = ("n", "passed", "errors", "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score")
+ALL = "(all)"
+FINAL_ANSWER = "(final answer)"
+
+
+def counted_rows(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The rows of `results` with what counting needs, conforming; with `tags` in `by` one row per row and tag.
+
+    Raises SchemaError for what is no results frame and for a grouping column that it does not have.
+    """
+    from .schema import NAMES
+
+    unknown = [name for name in by if name not in NAMES and name not in results.columns]
+    if unknown:
+        allowed = [*NAMES, *(str(name) for name in results.columns if name not in NAMES)]
+        near = did_you_mean(unknown[0], allowed)
+        raise SchemaError(f"no column {unknown[0]!r} to group by.{near} Any column of the results frame is allowed.")
+    wanted = (*REQUIRED, *COUNTED, *by)
+    rows = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
+    return one_row_per_tag(rows) if "tags" in by else rows
+
+
+def one_row_per_tag(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each row once for each of its tags, NA where it has none."""
+    import pandas as pd
+
+    from .jsontext import JsonTextError, read
+
+    def tags(text: Any) -> list[str | None]:
+        try:
+            found = read(text) if isinstance(text, str) else []
+        except JsonTextError:
+            found = [text]  # another tool's plain word
+        return list(dict.fromkeys(str(tag) for tag in found)) if isinstance(found, list) and found else [None]
+
+    codes, texts = pd.factorize(rows["tags"], use_na_sentinel=False)
+    lists = pd.Series([tags(text) for text in texts], dtype=object)
+    exploded = rows.assign(tags=lists.take(codes).set_axis(rows.index)).explode("tags")
+    return exploded.assign(tags=exploded["tags"].astype("str"))
+
+
+def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """One row per group of `rows` (see `counted_rows`): the grouping columns, then `cases`, then the sums."""
+    import numpy as np
+    import pandas as pd
+
+    group, first_rows = _codes(rows, by)
+    pooled = [] if "run_id" in by else ["dataset"]
+    case, case_first = _refine(group, rows, [*pooled, "case_id"])
+    scored = rows["passed"].notna().to_numpy()
+    passed = rows["passed"].to_numpy("float64", na_value=0.0)
+    score = rows["score"].to_numpy("float64", na_value=np.nan)
+    cases, groups = len(case_first), len(first_rows)
+
+    def per_case(values: Any) -> Any:
+        return np.bincount(case, weights=values, minlength=cases)
+
+    trials = per_case(scored)
+    passes, errors = per_case(passed), per_case(~scored)
+    scores = per_case(np.where(scored, score, 0.0))
+    kept = np.flatnonzero(trials > 0)
+    home = group[case_first]
+    of_kept = home[kept]
+    mean, mean_score = passes[kept] / trials[kept], scores[kept] / trials[kept]
+
+    def per_group(values: Any, homes: Any = of_kept) -> Any:
+        return np.bincount(homes, weights=values, minlength=groups)
+
+    ones = np.ones(len(kept))
+    sums = {
+        "cases": per_group(np.ones(cases), home),
+        "n": per_group(ones),
+        "passed": per_group(mean),
+        "score": per_group(mean_score),
+        "squares": per_group(mean * mean),
+        "trials": per_group(trials[kept]),
+        "passed_trials": per_group(passes[kept]),
+        "errors": per_group(errors, home),
+    }
+    unit, unit_first = _units(rows.iloc[case_first[kept]], of_kept, [] if "cluster" in by else pooled, by)
+    sizes, totals = np.bincount(unit), np.bincount(unit, weights=mean, minlength=len(unit_first))
+    unit_home = of_kept[unit_first]
+    sums |= {
+        "clusters": per_group(np.ones(len(unit_first)), unit_home),
+        "cluster_squares": per_group(totals * totals, unit_home),
+        "cluster_products": per_group(sizes * totals, unit_home),
+        "cluster_sizes": per_group(sizes * sizes, unit_home),
+    }
+    whole = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
+    frame = pd.DataFrame({name: sums[name].astype("int64") if name in whole else sums[name] for name in sums})
+    keys = rows[list(by)].iloc[first_rows].reset_index(drop=True)
+    return pd.concat([keys, frame[["cases", *SUMS]]], axis=1)
+
+
+def sums_frame(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> pd.DataFrame:
+    """Sums out of footers, each a mapping, as `group_sums` gives them."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), columns=[*keys, *SUMS])
+    whole = dict.fromkeys(("n", "trials", "passed_trials", "errors", "clusters"), "int64")
+    return frame.astype(dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole)
+
+
+def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The grouping columns, then `n`, `passed`, `errors`, `accuracy` with its interval and bounds, `mean_score`."""
+    import numpy as np
+
+    n, passed = sums["n"].to_numpy("float64"), sums["passed"].to_numpy("float64")
+    everything = (sums["trials"] + sums["errors"]).to_numpy("float64")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = passed / n
+        worst = sums["passed_trials"].to_numpy("float64") / everything
+        best = (sums["passed_trials"] + sums["errors"]).to_numpy("float64") / everything
+        mean_score = sums["score"].to_numpy("float64") / n
+    clustered = (sums[name] for name in ("clusters", "cluster_squares", "cluster_products", "cluster_sizes"))
+    size = effective_sizes(n, np.nan_to_num(rate), sums["squares"], *clustered)
+    low, high = wilson_bounds(rate, size)
+    return sums[[*keys, "n", "passed", "errors"]].assign(
+        accuracy=rate, ci_low=low, ci_high=high, bound_low=worst, bound_high=best, mean_score=mean_score
+    )
+
+
+def by_run(rates: pd.DataFrame, facts: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Rates with what is known of their runs (`facts`: a row per run), in order of start and then of the keys."""
+    carried = [name for name in CARRIED if name not in rates.columns]
+    whole = rates.merge(facts[["run_id", *carried]], on="run_id", how="left", validate="many_to_one")
+    started = "started_at" if "started_at" in whole.columns else "run_id"
+    return in_order(whole, [started, "run_id", *(key for key in keys if key != "run_id")])
+
+
+def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Sorted by keys, missing ones last; of tools `(final answer)` and `(all)` stand behind the others."""
+
+    def place(values: pd.Series[Any]) -> pd.Series[Any]:
+        if values.name != "expected_tool":
+            return values
+        last = {FINAL_ANSWER: "\U0010fffe", ALL: "\U0010ffff"}  # behind every name
+        return values.replace(last)
+
+    return frame.sort_values(list(keys), key=place, ignore_index=True, kind="stable") if keys else frame
+
+
+def tool_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The sums of each expected tool within each group, and of the whole group under the tool `(all)`."""
+    import pandas as pd
+
+    named = rows.assign(expected_tool=rows["expected_tool"].fillna(FINAL_ANSWER))
+    keys = [key for key in by if key != "expected_tool"]
+    together = group_sums(named, keys)
+    together.insert(len(keys), "expected_tool", pd.Series(ALL, index=together.index, dtype="str"))
+    return pd.concat([group_sums(named, [*keys, "expected_tool"]), together], ignore_index=True)
+
+
+def _units(cases: pd.DataFrame, home: Codes, pooled: list[str], by: Sequence[str]) -> tuple[Codes, Codes]:
+    """The unit of variation of each case: its cluster, or itself where it has none or the clusters are the groups."""
+    import numpy as np
+
+    cluster = cases["cluster"]
+    alone = np.ones(len(cases), dtype=bool) if "cluster" in by else cluster.isna().to_numpy()
+    if alone.all():
+        every = np.arange(len(cases))
+        return every, every
+    unit, _ = _refine(home, cases, [*pooled, "cluster"])
+    unit = np.where(alone, unit.max() + 1 + np.arange(len(cases)), unit)
+    return _compact(unit)
+
+
+def _codes(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
+    import numpy as np
+
+    start = np.zeros(len(rows), dtype="int64")
+    if not names:
+        return start, np.zeros(min(1, len(rows)), dtype="int64")
+    return _refine(start, rows, names)
+
+
+def _refine(codes: Codes, rows: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
+    """Groups split further by columns: a code per row in order of appearance, and the first row of each group."""
+    import pandas as pd
+
+    for name in names:
+        more, values = pd.factorize(rows[name], use_na_sentinel=False)
+        codes, first = _compact(codes * max(1, len(values)) + more)
+    return codes, first
+
+
+def _compact(codes: Codes) -> tuple[Codes, Codes]:
+    import numpy as np
+    import pandas as pd
+
+    compact, values = pd.factorize(codes)
+    first = np.full(len(values), len(codes), dtype="int64")
+    np.minimum.at(first, compact, np.arange(len(codes)))
+    return compact, first
