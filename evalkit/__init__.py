@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import history as history
+    from . import judges as judges
     from . import reviewers as reviewers
     from . import schema as schema
     from .dataset_advice import check_dataset as check_dataset
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
     from .metrics import EvalSummary as EvalSummary
     from .metrics import summarize as summarize
     from .models import OpenAIModel as OpenAIModel
+    from .recorded_turns import score as score
     from .records import Mismatch as Mismatch
     from .records import ToolCall as ToolCall
     from .records import Turn as Turn
     from .records import Verdict as Verdict
     from .rescoring import rescore as rescore
-    from .rescoring import score as score
+    from .review_table import reviews as reviews
     from .reviewers import reviewer as reviewer
     from .runner import resume as resume
     from .runner import run as run
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from .schema import columns as columns
     from .tools import Tool as Tool
 
-_MODULES = ("history", "reviewers", "schema")
+_MODULES = ("history", "judges", "reviewers", "schema")
 _HOMES = {
     "dataset_advice": ("check_dataset",),
     "datasets": ("Dataset", "EvalCase", "load_dataset"),
@@ -65,7 +67,9 @@ _HOMES = {
     "metrics": ("EvalSummary", "summarize"),
     "models": ("OpenAIModel",),
     "records": ("Mismatch", "ToolCall", "Turn", "Verdict"),
-    "rescoring": ("rescore", "score"),
+    "recorded_turns": ("score",),
+    "rescoring": ("rescore",),
+    "review_table": ("reviews",),
     "reviewers": ("reviewer",),
     "runner": ("resume", "run", "run_async", "run_single_turn"),
     "schema": ("EvalResult", "columns"),

@@ -75,20 +75,32 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
     run.add_argument("--label", metavar="TEXT", help="what you call this run")
     run.add_argument("--dry-run", action="store_true", help="show how many requests and what cost to expect; send none")
+    _judge(run)
+    run.add_argument(
+        "--judge-base-url",
+        metavar="URL",
+        help="where judges are asked (default: EVALKIT_JUDGE_BASE_URL, else as for models)",
+    )
     _limits(run)
     _results(run)
 
     resume = command("resume", _resume, "finish a run that was stopped or interrupted")
     resume.add_argument("run", metavar="RUN_ID")
     resume.add_argument("--errors", action="store_true", help="ask trials again that ended in an error")
+    _judge(resume)
     _limits(resume)
     _results(resume)
 
-    rescore = command("rescore", _rescore, "score a run's stored turns again, as a new run; no model is asked")
+    rescore = command("rescore", _rescore, "score a run's stored turns again, as a new run; asks no model")
     rescore.add_argument("run", metavar="RUN_ID")
     rescore.add_argument(
         "--dataset", metavar="FILE", help="the cases to score by (default: the run's own file as it is now)"
     )
+    _judge(rescore)
+    rescore.add_argument(
+        "--no-judges", action="store_true", help="ask no judge: keep the stored verdicts that still hold"
+    )
+    rescore.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16)")
     _results(rescore)
 
     runs = command("runs", _runs, "list the runs, newest first, unfinished ones too")
@@ -111,6 +123,12 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
     _results(export)
     return parser
+
+
+def _judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--judge-model", metavar="NAME", help="who judges final answers (default: EVALKIT_JUDGE_MODEL, else the model)"
+    )
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +156,8 @@ def _run(arguments: argparse.Namespace) -> int:
             temperature=arguments.temperature, base_url=arguments.base_url, api=arguments.api,
             extra={name: value for name, value in extra.items() if value is not None} or None,
             tools=arguments.tools, cases=arguments.case, tags=arguments.tag, limit=arguments.limit,
-            max_errors=arguments.max_errors, dry=arguments.dry_run,
+            max_errors=arguments.max_errors, judge_model=arguments.judge_model,
+            judge_base_url=arguments.judge_base_url, dry=arguments.dry_run,
         )
         for dataset in arguments.datasets
     ]  # fmt: skip
@@ -159,8 +178,8 @@ def _resume(arguments: argparse.Namespace) -> int:
     from .resuming import reopen
 
     recording = reopen(
-        arguments.run, errors=arguments.errors, concurrency=arguments.concurrency, max_errors=arguments.max_errors,
-        results_dir=arguments.results_dir,
+        arguments.run, errors=arguments.errors, judge_model=arguments.judge_model, concurrency=arguments.concurrency,
+        max_errors=arguments.max_errors, results_dir=arguments.results_dir,
     )  # fmt: skip
     tally = recording.tally
     finished = f"{tally.finished} of {tally.planned} trials are finished, {len(recording.todo)} to do"
@@ -169,27 +188,36 @@ def _resume(arguments: argparse.Namespace) -> int:
 
 
 def _carry_out(recording: Any) -> int:
-    from .lines import summary_lines, trial_line
+    from .lines import trial_line
 
     trials = recording.plan.trials
     done = recording.drive(on_trial=lambda row: _say(trial_line(row, trials=trials)))
-    _print(*summary_lines(done.description), f"Stored as {done.description['run_id']}")
+    _summarize(done)
     nothing_scored = done.description["counts"]["trials"] == 0
     return STOPPED if done.interrupted or nothing_scored else OK
 
 
 def _rescore(arguments: argparse.Namespace) -> int:
-    from .lines import summary_lines
     from .masking import printable
-    from .rescoring import rescore_run
+    from .rescoring import start_rescoring
 
-    done = rescore_run(arguments.run, dataset=arguments.dataset, results_dir=arguments.results_dir)
-    _print(*(printable(f"left out: {case_id}: {why}") for case_id, why in done.left_out.items()))
-    _print(
-        *summary_lines(done.description),
-        f"Stored as {done.description['run_id']}, from {done.description['rescored_from']}",
+    rescoring = start_rescoring(
+        arguments.run, dataset=arguments.dataset, judges=not arguments.no_judges, judge_model=arguments.judge_model,
+        concurrency=arguments.concurrency or 16, results_dir=arguments.results_dir,
+    )  # fmt: skip
+    _print(*(printable(f"left out: {case_id}: {why}") for case_id, why in rescoring.left_out.items()))
+    return _carry_out(rescoring.recording)
+
+
+def _summarize(done: Any) -> None:
+    from .lines import reviewer_lines, summary_lines
+
+    about = done.description
+    reviewed = (
+        reviewer_lines(done.frame()) if None in {tool["expected_tool"] for tool in about["counts"]["by_tool"]} else []
     )
-    return OK
+    origin = f", from {about['rescored_from']}" if about.get("rescored_from") else ""
+    _print(*summary_lines(about), *reviewed, f"Stored as {about['run_id']}{origin}")
 
 
 def _runs(arguments: argparse.Namespace) -> int:

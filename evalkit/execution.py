@@ -10,22 +10,25 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .datasets import Dataset, EvalCase
 from .errors import SettingsError
 from .evaluators import evaluate_answer, evaluate_tool_call
+from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
 from .models import Model, Session
 from .prices import Prices, cost
 from .records import Turn, Verdict
-from .rows import Row, row_of
+from .rows import Row, row_of, turn_of
 
 FIRST = 8  # requests that must not all be refused for one reason
 HOPELESS = 50  # trials that may all end in errors before a run is given up
 _REFUSALS = ("auth", "bad_request", "quota")
 _FATAL = ("auth", "quota")
+SAME = ("latency_s", "cost_usd", "attempts", "input_tokens", "output_tokens")  # what scoring again leaves as it was
 _HINTS = {
     "auth": "Check OPENAI_API_KEY, and OPENAI_BASE_URL where you use a server of your own.",
     "quota": "Nothing more will be answered until the account has credit or another key is set.",
@@ -74,7 +77,7 @@ OnTrial = Callable[[Row], None]
 
 @dataclass
 class Execution:
-    """One pass over the trials of a run that are still to do."""
+    """One pass over the trials of a run that are still to do. Those in `answered` (their rows) are only reviewed."""
 
     dataset: Dataset
     model: Model
@@ -86,17 +89,23 @@ class Execution:
     prices: Prices = field(default_factory=dict)
     on_trial: OnTrial | None = None
     earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+    jury: Jury | None = None
+    answered: Mapping[tuple[str, int], Row] = field(default_factory=dict)
     _first: list[Turn] = field(default_factory=list)
     _held: list[Row] = field(default_factory=list)
     _answered: bool = False
     _asked: int = 0
+    _last_error: str = ""
 
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
-        self._asked = len(self.todo)
+        self._asked = sum((case.id, trial) not in self.answered for case, trial in self.todo)
         self._answered = self.tally.passed + self.tally.failed > 0  # by an earlier pass over this run
-        async with self.model.session() as session:
-            workers = [asyncio.create_task(self._work(session)) for _ in range(min(self.concurrency, self._asked))]
+        async with AsyncExitStack() as stack:
+            session = await stack.enter_async_context(self.model.session()) if self._asked else None
+            bench = await stack.enter_async_context(self.jury.open(session, self.prices)) if self.jury else None
+            count = min(self.concurrency, len(self.todo))
+            workers = [asyncio.create_task(self._work(session, bench)) for _ in range(count)]
             try:
                 await asyncio.gather(*workers)
             finally:
@@ -104,28 +113,59 @@ class Execution:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _work(self, session: Session) -> None:
+    async def _work(self, session: Session | None, bench: Bench | None) -> None:
         while self.todo:
             case, trial = self.todo.popleft()
-            turn = await session.ask(case.messages(self.dataset.system_prompt), self.dataset.tools, notify=self._notify)
-            verdict = score_turn(case, turn, self.dataset.tools)
-            row = row_of(case, trial, turn, verdict, cost_usd=cost(turn.usage, self.model.name, self.prices))
-            if earlier := self.earlier_attempts.get((case.id, trial)):
-                row["attempts"] = earlier + (row["attempts"] or 0)
-            self._finish(row, turn)
+            stored = self.answered.get((case.id, trial))
+            if stored is not None:
+                turn, known = turn_of(stored), {name: stored[name] for name in SAME}
+            else:
+                turn, known = await self._ask(case, trial, session)
+            judged = await self._judged(case, trial, turn, known, bench) if bench and judges_of(case, turn) else None
+            row = row_of(case, trial, turn, score_turn(case, turn, self.dataset.tools, judged)) | known
+            self._finish(row, None if stored else turn)
+
+    async def _ask(self, case: EvalCase, trial: int, session: Session | None) -> tuple[Turn, dict[str, Any]]:
+        """What the model sends back, and the row's values that only now can be known."""
+        assert session is not None  # noqa: S101  # it is open while there is something to ask
+        messages = case.messages(self.dataset.system_prompt)
+        turn = await session.ask(messages, self.dataset.tools, notify=self._notify)
+        self._answered = self._answered or turn.error_kind not in _REFUSALS
+        known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices)}
+        if earlier := self.earlier_attempts.get((case.id, trial)):
+            known["attempts"] = earlier + (turn.attempts or 0)
+        return turn, known
+
+    async def _judged(
+        self, case: EvalCase, trial: int, turn: Turn, known: dict[str, Any], bench: Bench
+    ) -> Mapping[int, Verdict]:
+        """The judges' verdicts. The answer is written down before they are asked, so that it is paid for once."""
+
+        def keep(judged: Mapping[int, Verdict]) -> None:
+            verdict = score_turn(case, turn, self.dataset.tools, judged)
+            self.sink.append(row_of(case, trial, turn, verdict) | known)
+
+        stored = self.answered.get((case.id, trial))
+        if stored is None:
+            keep({})
+        try:
+            return await bench.judge(case, turn, reviews_in(stored or {}), notify=self._notify)
+        except NoJudge as error:
+            keep(error.judged)
+            raise Stop(f"{error} The answers are kept, and no model is asked again for them.") from None
 
     def _notify(self, text: str) -> None:
         self.tally.waiting = text
 
-    def _finish(self, row: Row, turn: Turn) -> None:
-        """Write the trial down, count it, and stop the run where there is reason to."""
-        refused = turn.error_kind in _REFUSALS
-        self._answered = self._answered or not refused
-        if len(self._first) < FIRST:
-            self._first.append(turn)
-            self._refuse_settings()
-        if turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
-            raise Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
+    def _finish(self, row: Row, turn: Turn | None) -> None:
+        """Write the trial down, count it, and stop the run where there is reason to. `turn`: what came just now."""
+        refused = turn is not None and turn.error_kind in _REFUSALS
+        if turn is not None:
+            if len(self._first) < FIRST:
+                self._first.append(turn)
+                self._refuse_settings()
+            if turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
+                raise Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
         self._held.append(row)
         if refused and not self._answered and len(self._first) < min(FIRST, self._asked):
             return  # a mistake of the settings shows in the first few; until then they are not part of the run
@@ -138,6 +178,7 @@ class Execution:
         self.sink.append(row)
         self.tally.count(row)
         self.tally.waiting = ""
+        self._last_error = row["error"] or self._last_error
         if self.on_trial is not None:
             self.on_trial(row)
 
@@ -154,17 +195,22 @@ class Execution:
         errors, limit = self.tally.errors, self.max_errors
         if limit is None:
             if errors >= HOPELESS and errors == self.tally.finished:
-                raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._first[-1].error}")
+                raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._last_error}")
         elif errors > (limit * self.tally.planned if limit < 1 else limit):
             allowed = f"{limit:.0%} of {self.tally.planned}" if limit < 1 else f"{limit:.0f}"
             raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed}).")
 
 
-def score_turn(case: EvalCase, turn: Turn | str | None, tools: Iterable[Any]) -> Verdict:
-    """The verdict on one turn, by the kind of its case. A fault of the scoring itself is that trial's error."""
+def score_turn(
+    case: EvalCase, turn: Turn | str | None, tools: Iterable[Any], judged: Mapping[int, Verdict] | None = None
+) -> Verdict:
+    """The verdict on one turn, by the kind of its case; `judged` are the judges' verdicts on a final answer.
+
+    A fault of the scoring itself is that trial's error.
+    """
     try:
         if case.kind == "final_answer":
-            return evaluate_answer(case, turn or Turn())
+            return evaluate_answer(case, turn or Turn(), judged=judged)
         return evaluate_tool_call(case, turn, tuple(tools))
     except Exception as error:
         reason = f"the trial could not be scored: {type(error).__name__}: {error}"

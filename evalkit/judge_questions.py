@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from . import judge_prompts as prompts
-from .judge_rules import KINDS, MAX_TOKENS
 from .jsontext import fingerprint
+from .judge_rules import KINDS, MAX_TOKENS
 from .records import Verdict
 
 

@@ -102,14 +102,17 @@ def _of_text(text: str, choices: Sequence[str]) -> Reading:
     if declared is not None:
         return _only(declared, choices, _flat(" ".join(line for line in lines if not _STATED.match(line))))
     begun = {choice for line in lines for choice in _stated_first(line, choices)}
-    more_than_the_choice = _letters(text) > max((_letters(choice) for choice in begun), default=0)
+    more_than_the_choice = _letters(text) > max((_letters(choice or "") for choice in begun), default=0)
     return _only(begun or {None}, choices, _flat(text) if more_than_the_choice else "")
 
 
 def _declared(text: str, choices: Sequence[str]) -> set[str | None] | None:
     """The choices in lines such as `Choice: A` (None among them for one that names none); None without such lines."""
     rests = [match["rest"] for line in text.splitlines() if (match := _STATED.match(line))]
-    return {choice for rest in rests for choice in (_stated_first(rest, choices) or {None})} if rests else None
+    found: set[str | None] = set()
+    for rest in rests:
+        found |= _stated_first(rest, choices) or {None}
+    return found if rests else None
 
 
 def _only(found: Collection[str | None], choices: Sequence[str], reason: str, form: str = "text") -> Reading:
@@ -120,9 +123,9 @@ def _only(found: Collection[str | None], choices: Sequence[str], reason: str, fo
     return Reading(None, reason, form, why)
 
 
-def _stated_first(line: str, choices: Sequence[str]) -> set[str]:
+def _stated_first(line: str, choices: Sequence[str]) -> set[str | None]:
     """The choices with which a line begins, as `A`, `(A)`, `**A**:` or `A) The …`; several for `A or B`."""
-    found: set[str] = set()
+    found: set[str | None] = set()
     label, rest = _label(tuple(choices)), line
     while match := label.match(rest):
         found.add(choices[int(str(match.lastgroup)[1:])])
@@ -134,9 +137,10 @@ def _stated_first(line: str, choices: Sequence[str]) -> set[str]:
 def _label(choices: tuple[str, ...]) -> re.Pattern[str]:
     """A choice at the beginning of a line and what makes it a statement: brackets, a mark after it, or the end."""
     order = sorted(range(len(choices)), key=lambda place: -len(choices[place]))
-    names = {place: r"\s+".join(map(re.escape, unicodedata.normalize("NFKC", choices[place]).split())) for place in order}
+    words = [unicodedata.normalize("NFKC", choice).split() for choice in choices]
+    names = [r"\s+".join(map(re.escape, parts)) for parts in words]
     labels = "|".join(f"(?P<c{place}>{names[place]})" for place in order)
-    other = "|".join(names[place] for place in order)
+    other = "|".join(names)
     after = (
         rf"{_CLOSE}[)\]}}]+{_CLOSE}",
         rf"{_CLOSE}\s*[.:;,!=。]{_CLOSE}(?=\s|\Z)",

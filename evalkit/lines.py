@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .jsontext import write
 from .masking import printable
@@ -16,8 +16,14 @@ from .metrics import rates
 from .plans import Plan
 from .prices import cost
 from .records import Usage
+from .review_table import reviews
+from .reviewers import is_judge
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LONGEST_INPUT = 80
+LONGEST_REASON = 240  # of a final answer; a tool choice's is shown whole
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = 60
 
@@ -30,7 +36,10 @@ def trial_line(row: Mapping[str, Any], *, trials: int = 1) -> str:
     if len(asked) > LONGEST_INPUT:
         asked = asked[: LONGEST_INPUT - 1] + "…"
     kind = f"{row['error_kind']}: " if row["passed"] is None else ""
-    return printable(f'[{word}] "{asked}"{which} → {kind}{" ".join((row["reason"] or "").split())}')
+    reason = " ".join((row["reason"] or "").split())
+    if row["kind"] == "final_answer" and len(reason) > LONGEST_REASON:  # judges go on; `reviews` holds it all
+        reason = reason[: LONGEST_REASON - 1] + "…"
+    return printable(f'[{word}] "{asked}"{which} → {kind}{reason}')
 
 
 def summary_lines(description: Mapping[str, Any]) -> list[str]:
@@ -72,10 +81,28 @@ def _notes(description: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"{truncated} replies were cut off at the token limit (truncated): raise max_tokens and run again."
         )
+    judges = description.get("judges") or {}
+    if any(judge["self_judged"] for judge in (judges.get("default"), *judges.get("named", {}).values()) if judge):
+        notes.append("The model judged its own answers (self_judged): --judge-model names another judge.")
+    if unjudged := counts["error_kinds"].get("unjudged", 0):
+        notes.append(f"{unjudged} answers are stored, but not judged: `evalkit resume {run_id}` has them judged.")
     if description["status"] == "partial":
-        finished = counts["trials"] + counts["errors"]
+        finished = counts["trials"] + counts["errors"] - unjudged
         notes.append(f"PARTIAL: {finished}/{description['planned']} trials. `evalkit resume {run_id}` does the rest.")
     return notes
+
+
+def reviewer_lines(results: pd.DataFrame) -> list[str]:
+    """One line per reviewer of final answers: how many passed of how many it judged, mean score, errors."""
+    found = reviews(results)
+    lines = []
+    for name, group in found.groupby("reviewer"):
+        scored = group[group["score"].notna()]
+        errors = len(group) - len(scored)
+        said = f"{int(scored['passed'].sum())}/{len(scored)} passed, average {scored['score'].mean():.2f}"
+        more = f", {errors} errors" if errors else ""
+        lines.append(printable(f"  {name}: {said if len(scored) else 'nothing scored'}{more}"))
+    return lines
 
 
 def runs_table(runs: Any) -> list[str]:
@@ -107,6 +134,9 @@ def dry_run_lines(plan: Plan) -> list[str]:
     asked = sum(len(write(case.messages(dataset.system_prompt))) for case in dataset.cases)
     tokens = plan.trials * (asked + tools * len(dataset.cases)) // CHARACTERS_PER_TOKEN
     lines = [f"{dataset.name}: {requests} requests to {name} ({len(dataset.cases)} cases × {plan.trials}), none sent."]
+    judgements = plan.trials * sum(is_judge(spec) for case in dataset.cases for spec in case.reviewers)
+    if judgements:
+        lines.append(f"Beside them {judgements} requests to judges, which are not part of the estimate.")
     usage = Usage(tokens, requests * TOKENS_PER_REPLY)
     price = cost(usage, name, plan.prices)
     if price is None:

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from .datasets import Dataset, EvalCase, load_dataset
+from .environment import JUDGE_MODEL, default_model
+from .environment import load_env as load_env
+from .errors import SettingsError
 from .evaluators import SCORING_VERSION
 from .jsontext import fingerprint
+from .jury import JudgeSpec, Jury, judge_url, make_jury
+from .lexical import LexicalBaseline
 from .models import LEXICAL, Model, as_model
 from .paths import project_dir, slug
 from .prices import Prices, load_prices
-
-DEFAULT_MODEL = "gpt-4.1-mini"
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Plan:
     prices: Prices
     label: str | None
     selection: dict[str, Any]
+    jury: Jury | None = None
 
     def todo(self) -> deque[tuple[EvalCase, int]]:
         """Every (case, trial): each case once before any case twice."""
@@ -58,6 +62,8 @@ def make_plan(
     limit: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
+    judge_model: JudgeSpec | None = None,
+    judge_base_url: str | None = None,
     dry: bool = False,
 ) -> Plan:
     """Check everything that can be checked before a request is sent. A `dry` plan is never sent and needs no key.
@@ -78,24 +84,28 @@ def make_plan(
     chosen = loaded.select(cases=cases, tags=tags, limit=limit)
     settings = {"temperature": temperature, "base_url": base_url, "api": api, "extra": extra}
     given = {name: value for name, value in settings.items() if value is not None}
-    wanted = model or os.environ.get("EVALKIT_MODEL") or DEFAULT_MODEL
+    wanted = model or default_model()
     if dry and isinstance(wanted, str) and wanted != LEXICAL:
         given["api_key"] = "not needed"
+    asked = as_model(wanted, **given)
+    _refuse_baseline(asked, chosen)
+    judge, url = judge_model or os.environ.get(JUDGE_MODEL) or None, judge_url(judge_base_url, base_url)
     return Plan(
         dataset=chosen,
-        model=as_model(wanted, **given),
+        model=asked,
         trials=trials,
         concurrency=concurrency,
         max_errors=max_errors,
         prices=load_prices(prices),
         label=label,
         selection=selection,
+        jury=None if dry else make_jury(chosen.cases, asked, judge_model=judge, base_url=url),
     )
 
 
 def describe(plan: Plan, run_id: str, started_at: datetime) -> dict[str, Any]:
     """The description stored with a run: no key, no header, no environment value."""
-    dataset = plan.dataset
+    dataset, judges = plan.dataset, plan.jury.settings() if plan.jury else None
     return {
         "run_id": run_id,
         "dataset": dataset.name,
@@ -111,11 +121,12 @@ def describe(plan: Plan, run_id: str, started_at: datetime) -> dict[str, Any]:
         "trials": plan.trials,
         "planned": plan.trials * len(dataset.cases),
         "concurrency": plan.concurrency,
+        **({"judges": judges} if judges else {}),
         "git_commit": git_commit(),
         "evalkit_version": evalkit_version(),
         **dataset_fingerprints(dataset),
         "settings_hash": fingerprint({k: v for k, v in plan.model.settings.items() if k != "base_url"}),
-        "scoring_hash": scoring_hash(),
+        "scoring_hash": scoring_hash(judges),
     }
 
 
@@ -124,9 +135,18 @@ def dataset_fingerprints(dataset: Dataset) -> dict[str, str]:
     return {"dataset_hash": dataset.dataset_hash, "tools_hash": dataset.tools_hash, "prompt_hash": dataset.prompt_hash}
 
 
-def scoring_hash() -> str:
-    """Fingerprint of what scores depend on beside the cases: the version of the rules."""
-    return fingerprint({"scoring": SCORING_VERSION})
+def scoring_hash(judges: Mapping[str, Any] | None = None) -> str:
+    """Fingerprint of what scores depend on beside the cases: the version of the rules, and the `judges` of the
+    description. Where a judge is asked does not count, as with models.
+    """
+    if judges is None:
+        return fingerprint({"scoring": SCORING_VERSION})
+    asked = [
+        [judge["model"], {name: value for name, value in judge["settings"].items() if name != "base_url"}]
+        for judge in (judges["default"], *judges["named"].values())
+        if judge is not None
+    ]
+    return fingerprint({"scoring": SCORING_VERSION, "judges": asked})
 
 
 def run_ids(started_at: datetime, model: str) -> Iterator[str]:
@@ -176,11 +196,16 @@ def _stored_path(path: Path | None) -> str | None:
     return str(resolved)
 
 
-def load_env() -> None:
-    """Take what the nearest `.env` sets and the environment does not."""
-    from dotenv import find_dotenv, load_dotenv
-
-    load_dotenv(find_dotenv(usecwd=True))
+def _refuse_baseline(model: Model, dataset: Dataset) -> None:
+    """Raise SettingsError where the baseline, which only picks tools, would have to answer in text."""
+    answers = [case.id for case in dataset.cases if case.kind == "final_answer"]
+    if isinstance(model, LexicalBaseline) and answers:
+        some = f"{len(answers)} of {len(dataset.cases)} cases of {dataset.name!r} want"
+        raise SettingsError(
+            f"lexical cannot answer in text, and {some} a final answer (such as {answers[0]!r}). Use a model: "
+            "`--model gpt-4.1-mini` with OPENAI_API_KEY, or one on a server of your own with OPENAI_BASE_URL "
+            "(Ollama, llama.cpp, vLLM). In Python a function `messages, tools -> str` will do too."
+        )
 
 
 def _at_least_one(name: str, value: int) -> None:

@@ -74,6 +74,7 @@ class Recording:
     tally: Tally
     is_new: bool = True
     earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+    answered: dict[tuple[str, int], Row] = field(default_factory=dict)  # trials that are only to be reviewed
 
     def drive(self, *, progress: bool | None = None, on_trial: OnTrial | None = None) -> Done:
         """`carry_out` in a loop of its own, from a script, a notebook cell or a worker thread."""
@@ -98,7 +99,7 @@ class Recording:
         plan = self.plan
         execution = Execution(
             plan.dataset, plan.model, self.todo, self.sink, self.tally, plan.concurrency, plan.max_errors, plan.prices,
-            on_trial, self.earlier_attempts,
+            on_trial, self.earlier_attempts, plan.jury, self.answered,
         )  # fmt: skip
         try:
             await execution.run()
@@ -128,7 +129,7 @@ class Recording:
             "finished_at": now().isoformat(),
         }
         order = {case.id: place for place, case in enumerate(self.plan.dataset.cases)}
-        if not isinstance(self.sink, Journal) or self.path is None:
+        if self.path is None:
             return Done(self.description, None, tuple(self.sink.rows(order)), interrupted)
         try:
             store.save_run(self.path, self.description, self.plan.dataset.as_dict(), self.sink.rows(order))
@@ -139,7 +140,8 @@ class Recording:
                 f"{self.tally.finished} trials finished, but the run's file could not be written ({error}): {where}",
                 self.description["run_id"],
             ) from error
-        self.sink.discard()
+        if isinstance(self.sink, Journal):
+            self.sink.discard()
         return Done(store.read_footer(self.path), self.path, interrupted=interrupted)
 
     def _stopped(self, reason: str) -> RunStopped:

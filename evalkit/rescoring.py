@@ -1,99 +1,109 @@
-"""Verdicts without asking the model: recorded turns scored, and a stored run scored again under today's rules."""
+"""A stored run scored again under today's rules and expectations: no model is asked, and no judge without need."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import store
+from . import journal, store
+from .answers import UNJUDGED
 from .datasets import Dataset, EvalCase, load_dataset
+from .environment import JUDGE_MODEL
 from .errors import SettingsError
-from .execution import score_turn
+from .execution import SAME, Tally, score_turn
+from .journal import Journal
+from .jury import (
+    JudgeSpec,
+    Jury,
+    judge_of,
+    judge_url,
+    judges_of,
+    kept_verdicts,
+    make_jury,
+    needs_default,
+    reviews_in,
+    stored_judge,
+)
+from .models import Model
 from .paths import results_dir as find_results_dir
 from .paths import run_path
-from .plans import dataset_fingerprints, evalkit_version, git_commit, now, run_ids, scoring_hash
-from .records import ToolCall, Turn
-from .resuming import current_dataset, stored_dataset
+from .plans import Plan, dataset_fingerprints, evalkit_version, git_commit, load_env, now, run_ids, scoring_hash
+from .prices import load_prices
+from .progress import say
+from .recording import Memory, Recording
+from .resuming import NotAsked, current_dataset, model_of, stored_dataset
+from .reviewers import is_judge
 from .rows import Row, row_of, turn_of
-from .runs import StoredRun, find_run
+from .runs import JOURNAL_DIR, StoredRun, find_run
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SAME = ("latency_s", "cost_usd", "attempts", "input_tokens", "output_tokens")  # what scoring again leaves as it was
-RecordedTurn = Turn | str | None
-
-
-def score(
-    dataset: Dataset | str | Path,
-    turns: Mapping[str, RecordedTurn | Sequence[RecordedTurn]] | Sequence[RecordedTurn],
-    *,
-    model: str = "recorded",
-    label: str | None = None,
-) -> pd.DataFrame:
-    """The results of turns that were recorded elsewhere, no model asked: one row per case and trial; nothing is stored.
-
-    `turns` is one per case in the dataset's order, or a mapping of case id to a turn or to a list of turns (trials).
-    A turn is a Turn, a tool's name, or None for an answer in text.
-
-    Raises ValueError where turns and cases do not match.
-    """
-    loaded = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    by_case = _turns_by_case(loaded, turns)
-    rows = [
-        row_of(case, trial, _as_stored(turn), score_turn(case, turn, loaded.tools))
-        for case in loaded.cases
-        for trial, turn in enumerate(by_case.get(case.id, ()), start=1)
-    ]
-    began = now()
-    about = {
-        "run_id": next(run_ids(began, model)), "dataset": loaded.name, "model": model, "label": label,
-        "status": "complete", "started_at": began.isoformat(), "git_commit": git_commit(),
-        "evalkit_version": evalkit_version(),
-        **dataset_fingerprints(loaded), "scoring_hash": scoring_hash(),
-    }  # fmt: skip
-    return store.frame_of(about, rows)
-
-
-@dataclass(frozen=True)
-class Rescored:
-    """A run scored again: its description and file, and the cases that were left out, each with the reason."""
-
-    description: dict[str, Any]
-    path: Path
-    left_out: dict[str, str]
 
 
 def rescore(
     run: str | Path,
     *,
     dataset: Dataset | str | Path | None = None,
+    judges: bool = True,
+    judge_model: JudgeSpec | None = None,
+    concurrency: int = 16,
+    prices: Mapping[str, Mapping[str, float]] | None = None,
     results_dir: str | Path | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """The results of a stored run's turns under today's rules and expectations, stored as a new run derived from it.
 
     `dataset` defaults to the run's own file as it is today, else to the dataset stored with the run. Cases are
     matched by id (else by input); those whose input changed or that are gone are left out and named in a warning. The
-    model is not asked; the tools are those that it was offered.
+    model is not asked; the tools are those that it was offered. A judge is asked only where its prompt, its choices or
+    its model (`judge_model`; default: the run's own judge) changed; with `judges=False` not even then, and such trials
+    are left unjudged, which `resume` makes good.
 
-    Raises SettingsError for an unknown run or where no case is left.
+    Raises SettingsError for an unknown run or where no case is left; RunStopped where the judges answer no more.
     """
     import warnings
 
-    done = rescore_run(run, dataset=dataset, results_dir=results_dir)
-    if done.left_out:
-        listed = "; ".join(f"{case_id}: {why}" for case_id, why in list(done.left_out.items())[:5])
-        warnings.warn(f"{len(done.left_out)} cases left out of the new scoring: {listed}", UserWarning, stacklevel=2)
-    return store.read_run(done.path)
+    rescoring = start_rescoring(
+        run, dataset=dataset, judges=judges, judge_model=judge_model, concurrency=concurrency, prices=prices,
+        results_dir=results_dir,
+    )  # fmt: skip
+    if rescoring.left_out:
+        listed = "; ".join(f"{case_id}: {why}" for case_id, why in list(rescoring.left_out.items())[:5])
+        count = len(rescoring.left_out)
+        warnings.warn(f"{count} cases left out of the new scoring: {listed}", UserWarning, stacklevel=2)
+    done = rescoring.recording.drive(progress=progress)
+    if done.interrupted:
+        say(done.kept())
+    return done.frame()
 
 
-def rescore_run(
-    run: str | Path, *, dataset: Dataset | str | Path | None = None, results_dir: str | Path | None = None
-) -> Rescored:
-    """What `rescore` does, without the frame."""
+@dataclass(frozen=True)
+class Rescoring:
+    """A run about to be scored again: what is still to be judged, and the cases left out, each with the reason."""
+
+    recording: Recording
+    left_out: dict[str, str]
+
+
+def start_rescoring(
+    run: str | Path,
+    *,
+    dataset: Dataset | str | Path | None = None,
+    judges: bool = True,
+    judge_model: JudgeSpec | None = None,
+    concurrency: int = 16,
+    prices: Mapping[str, Mapping[str, float]] | None = None,
+    results_dir: str | Path | None = None,
+) -> Rescoring:
+    """A new run with the turns of an old one, each scored again as far as that needs no judge."""
+    if judge_model is not None and not judges:
+        raise ValueError("judge_model names a judge, but judges=False asks none: give one of the two")
+    load_env()
     stored = find_run(run, results_dir=results_dir)
     before = stored_dataset(stored)
     if dataset is None:
@@ -108,9 +118,35 @@ def rescore_run(
     scored = Dataset(
         name=before.name, cases=list(pairs.values()), tools=before.tools, system_prompt=before.system_prompt
     )
-    about, path = _describe(stored, scored, find_results_dir(results_dir))
-    store.save_run(path, about, scored.as_dict(), _scored_again(stored, scored, pairs))
-    return Rescored(store.read_footer(path), path, left_out)
+    names = judge_names(stored.description, scored, judge_model)
+    rows = {(row["case_id"], row["trial"]): row for row in _scored_again(stored, scored, pairs, names)}
+    unjudged = {key: row for key, row in rows.items() if row["error_kind"] == UNJUDGED}
+    jury = rescoring_jury(stored.description, scored, judge_model) if judges and unjudged else None
+    about = _describe(stored, scored, jury)
+    sink, path = _place(about, scored, rows, journaled=jury is not None, folder=find_results_dir(results_dir))
+    model = NotAsked(about["model"], about.get("settings") or {})
+    plan = Plan(
+        scored, model if jury is None else jury.judged, about["trials"], concurrency, None, load_prices(prices),
+        about.get("label"), {}, jury,
+    )  # fmt: skip
+    return Rescoring(review_only(plan, about, sink, path, rows, unjudged if jury else {}), left_out)
+
+
+def review_only(
+    plan: Plan,
+    about: dict[str, Any],
+    sink: Journal | Memory,
+    path: Path | None,
+    rows: Mapping[tuple[str, int], Row],
+    unjudged: dict[tuple[str, int], Row],
+) -> Recording:
+    """A recording in which the unjudged rows are to be judged and nothing is asked of the model."""
+    todo = deque((case, trial) for case, trial in plan.todo() if (case.id, trial) in unjudged)
+    tally = Tally(planned=about["planned"])
+    for key, row in rows.items():
+        if key not in unjudged and row["error_kind"] != UNJUDGED:
+            tally.count(row)
+    return Recording(plan, about, sink, path, todo, tally, False, {}, unjudged)
 
 
 def match_cases(before: Dataset, after: Dataset) -> tuple[dict[str, EvalCase], dict[str, str]]:
@@ -137,62 +173,72 @@ def _asked(case: EvalCase) -> str:
     return repr(case.messages(None))
 
 
-def _scored_again(stored: StoredRun, scored: Dataset, pairs: Mapping[str, EvalCase]) -> Iterator[Row]:
-    """The rows of a run with new verdicts, case by case."""
+def judge_names(about: Mapping[str, Any], scored: Dataset, judge_model: JudgeSpec | None) -> dict[str | None, str]:
+    """The names of the judges by which a run is scored again, under the names that reviewers give them."""
+    wanted = {spec["model"] for case in scored.cases for spec in case.reviewers if is_judge(spec) and "model" in spec}
+    default = (about.get("judges") or {}).get("default")
+    if judge_model is not None:
+        chosen = judge_of(judge_model, judge_url(None)).name
+    elif default is not None:
+        chosen = default["model"]
+    else:
+        chosen = os.environ.get(JUDGE_MODEL) or about["model"]
+    return {None: chosen, **{name: name.strip() for name in wanted}}
+
+
+def rescoring_jury(about: Mapping[str, Any], scored: Dataset, judge_model: JudgeSpec | None) -> Jury | None:
+    """The jury by which a run is scored again: the given judge, else the run's own, else as for a new run."""
+    own: Model = NotAsked(about["model"], about.get("settings") or {})
+    chosen = judge_model
+    if chosen is None and needs_default(scored.cases):
+        had_one = (about.get("judges") or {}).get("default") is not None
+        chosen = stored_judge(about) if had_one else os.environ.get(JUDGE_MODEL) or None
+        own = model_of(about) if chosen is None else own
+    return make_jury(scored.cases, own, judge_model=chosen, base_url=judge_url(None))
+
+
+def _scored_again(
+    stored: StoredRun, scored: Dataset, pairs: Mapping[str, EvalCase], names: Mapping[str | None, str]
+) -> Iterator[Row]:
+    """The rows of a run with new verdicts, case by case; verdicts of judges that stand are kept."""
     order = {old: place for place, old in enumerate(pairs)}
     rows = sorted(
         (row for row in stored.rows() if row["case_id"] in pairs), key=lambda row: (order[row["case_id"]], row["trial"])
     )
     for row in rows:
         case, turn = pairs[row["case_id"]], turn_of(row)
-        fresh = row_of(case, row["trial"], turn, score_turn(case, turn, scored.tools))
+        judged = kept_verdicts(case, turn, reviews_in(row), names) if judges_of(case, turn) else None
+        fresh = row_of(case, row["trial"], turn, score_turn(case, turn, scored.tools, judged))
         yield fresh | {name: row[name] for name in SAME}
 
 
-def _describe(stored: StoredRun, scored: Dataset, folder: Path) -> tuple[dict[str, Any], Path]:
-    """The new run's description, derived from its parent's, and a free path for it."""
+def _describe(stored: StoredRun, scored: Dataset, jury: Jury | None) -> dict[str, Any]:
+    """The new run's description, derived from its parent's; its id is still to be found."""
     parent = stored.description
-    began = datetime.fromisoformat(parent["started_at"])
-    paths = (
-        (run_id, run_path(folder, run_id, store.SUFFIX)) for run_id in run_ids(began, f"{parent['model']}-rescored")
-    )
-    run_id, path = next((run_id, path) for run_id, path in paths if not path.exists())
-    changed = {
-        "run_id": run_id, "rescored_from": stored.run_id, "scored_at": now().isoformat(), "git_commit": git_commit(),
-        "evalkit_version": evalkit_version(), **dataset_fingerprints(scored), "scoring_hash": scoring_hash(),
+    left = ("counts", "finished", "finished_at", "judges")
+    has_judges = any(is_judge(spec) for case in scored.cases for spec in case.reviewers)
+    judges = jury.settings() if jury else parent.get("judges") if has_judges else None
+    return {
+        **{name: value for name, value in parent.items() if name not in left},
+        **({"judges": judges} if judges else {}),
+        "rescored_from": stored.run_id, "scored_at": now().isoformat(), "status": "partial",
+        "planned": parent["trials"] * len(scored.cases), "git_commit": git_commit(),
+        "evalkit_version": evalkit_version(), **dataset_fingerprints(scored), "scoring_hash": scoring_hash(judges),
     }  # fmt: skip
-    return {**parent, **changed}, path
 
 
-def _turns_by_case(dataset: Dataset, turns: Any) -> dict[str, list[RecordedTurn]]:
-    if isinstance(turns, Mapping):
-        ids = {case.id for case in dataset.cases}
-        unknown = [name for name in turns if name not in ids]
-        if unknown:
-            raise ValueError(
-                f"turns are given for cases that the dataset does not have: {', '.join(map(repr, unknown[:5]))}"
-            )
-        return {name: [_as_turn(one) for one in _listed(given)] for name, given in turns.items()}
-    if len(turns) != len(dataset.cases):
-        raise ValueError(
-            f"{len(turns)} turns for {len(dataset.cases)} cases: give one turn per case in the dataset's order, "
-            "or a mapping of case id to turn"
-        )
-    return {case.id: [_as_turn(turn)] for case, turn in zip(dataset.cases, turns, strict=True)}
-
-
-def _listed(given: Any) -> Sequence[Any]:
-    return given if isinstance(given, list | tuple) else [given]
-
-
-def _as_turn(given: Any) -> RecordedTurn:
-    if given is None or isinstance(given, Turn | str):
-        return given
-    raise TypeError(f"a recorded turn must be a Turn, a tool's name or None, got {type(given).__name__}")
-
-
-def _as_stored(given: RecordedTurn) -> Turn:
-    """A recorded turn as a row keeps it: a bare tool's name as a call whose arguments are not known."""
-    if isinstance(given, Turn):
-        return given
-    return Turn() if given is None or given == "none" else Turn(tool_calls=[ToolCall(given)])
+def _place(
+    about: dict[str, Any], scored: Dataset, rows: dict[tuple[str, int], Row], *, journaled: bool, folder: Path
+) -> tuple[Journal | Memory, Path]:
+    """Where the new run is kept, under a free id: in a journal with all rows in it where judges are to be paid for."""
+    began = datetime.fromisoformat(about["started_at"])
+    for run_id in run_ids(began, f"{about['model']}-rescored"):
+        path = run_path(folder, run_id, store.SUFFIX)
+        journal_path = run_path(folder / JOURNAL_DIR, run_id, journal.SUFFIX)
+        if path.exists() or journal_path.exists():
+            continue
+        about["run_id"] = run_id
+        if not journaled:
+            return Memory(rows), path
+        return Journal.copied(journal_path, about, scored.as_dict(), rows.values()), path
+    raise SettingsError(f"no free run id for a new scoring of {about['rescored_from']!r} in {folder}")

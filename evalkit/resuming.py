@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from . import journal
-from .datasets import Dataset, load_dataset
+from .answers import UNJUDGED
+from .datasets import Dataset, EvalCase, load_dataset
 from .errors import DatasetError, SettingsError
 from .execution import Tally
 from .journal import Journal
-from .models import Model, as_model
+from .jury import JudgeSpec, judge_url, make_jury, needs_default, reviews_in, stored_judge
+from .models import Model, Session, as_model
 from .paths import project_dir, run_path
-from .plans import Plan, load_env
+from .plans import Plan, load_env, scoring_hash
 from .prices import load_prices
 from .recording import Recording
+from .rows import Row, cases_in_order
 from .runs import JOURNAL_DIR, StoredRun, find_run
 from .store import SUFFIX
 
@@ -27,6 +32,7 @@ def reopen(
     *,
     errors: bool = False,
     model: Model | Callable[..., Any] | None = None,
+    judge_model: JudgeSpec | None = None,
     concurrency: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
@@ -34,34 +40,106 @@ def reopen(
 ) -> Recording:
     """A stored run with what is missing of it still to do; with `errors`, errored trials too.
 
+    A trial whose answer is stored, but not its reviews, is only reviewed: no model is asked for it again.
+
     Raises SettingsError for an unknown run, one that another process writes, one whose dataset file has changed, or one
-    whose model cannot be made again from its settings.
+    whose model or judge cannot be made again from its settings.
     """
     load_env()
     stored = find_run(run, results_dir=results_dir)
     about = stored.description
     dataset = stored_dataset(stored)
-    refuse_changed(dataset, about)
-    plan = Plan(
-        dataset, model_of(about) if model is None else as_model(model), about["trials"],
-        concurrency or about.get("concurrency") or 16, max_errors, load_prices(prices), about.get("label"),
-        about.get("selection") or {},
-    )  # fmt: skip
+    is_rescored = bool(about.get("rescored_from"))
+    if not is_rescored:
+        refuse_changed(dataset, about)
     sink = _reopened_journal(stored)
-    done = {
-        (row["case_id"], row["trial"]): row for row in sink.rows({case.id: n for n, case in enumerate(dataset.cases)})
-    }
-    again = {key for key, row in done.items() if errors and row["passed"] is None}
+    try:
+        done = {(row["case_id"], row["trial"]): row for row in sink.rows(cases_in_order(dataset.cases))}
+        again = {key: row for key, row in done.items() if row["error_kind"] == UNJUDGED or (errors and _failed(row))}
+        answered = {key: row for key, row in again.items() if reviews_in(row)}
+        plan = Plan(
+            dataset, NotAsked(about["model"], about.get("settings") or {}), about["trials"],
+            concurrency or about.get("concurrency") or 16, max_errors, load_prices(prices), about.get("label"),
+            about.get("selection") or {},
+        )  # fmt: skip
+        todo = deque(
+            (case, trial) for case, trial in plan.todo() if (case.id, trial) not in done or (case.id, trial) in again
+        )
+        if is_rescored:  # the model was not asked for it, and is not asked now
+            todo = deque((case, trial) for case, trial in todo if (case.id, trial) in answered)
+        plan = _with_models(plan, about, todo, answered, done, model, judge_model)
+    except BaseException:
+        if stored.journal is None:
+            sink.discard()  # a copy of the run's file, made just now
+        else:
+            sink.close()
+        raise
     tally = Tally(planned=about["planned"])
     for key, row in done.items():
         if key not in again:
             tally.count(row)
-    todo = deque(
-        (case, trial) for case, trial in plan.todo() if (case.id, trial) not in done or (case.id, trial) in again
-    )
-    attempts = {key: done[key]["attempts"] or 0 for key in again}
+    attempts = {key: row["attempts"] or 0 for key, row in again.items() if key not in answered}
     path = run_path(stored.folder, stored.run_id, SUFFIX)
-    return Recording(plan, dict(about), sink, path, todo, tally, is_new=False, earlier_attempts=attempts)
+    described = dict(about)
+    if plan.jury is not None and plan.jury.settings() != about.get("judges"):  # the journal is to say so too
+        judges = plan.jury.settings()
+        described |= {"judges": judges, "scoring_hash": scoring_hash(judges)}
+        sink.close()
+        sink = Journal.copied(sink.path, described, dataset.as_dict(), done.values())
+    return Recording(plan, described, sink, path, todo, tally, False, attempts, answered)
+
+
+def _failed(row: Row) -> bool:
+    return row["passed"] is None
+
+
+def _with_models(
+    plan: Plan,
+    about: Mapping[str, Any],
+    todo: Collection[tuple[EvalCase, int]],
+    answered: Mapping[tuple[str, int], Row],
+    done: Mapping[tuple[str, int], Row],
+    model: Model | Callable[..., Any] | None,
+    judge_model: JudgeSpec | None,
+) -> Plan:
+    """The plan with the models that are needed for what is to do: none that is not."""
+    cases = plan.dataset.cases
+    chosen = judge_model
+    if chosen is None and todo and needs_default(cases):
+        chosen = stored_judge(about)
+    judges_itself = bool(todo) and chosen is None and needs_default(cases)
+    if model is not None:
+        asked = as_model(model)
+    elif judges_itself or any((case.id, trial) not in answered for case, trial in todo):
+        asked = model_of(about)
+    else:
+        asked = plan.model
+    jury = make_jury(cases, asked, judge_model=chosen, base_url=judge_url(None)) if todo else None
+    if judge_model is not None and jury is not None and jury.default is not None:
+        before = (about.get("judges") or {}).get("default") or {}
+        if before.get("model") != jury.default.name and any(_is_judged(row) for row in done.values()):
+            raise SettingsError(
+                f"run {about['run_id']!r} is judged by {before.get('model')!r}, and some of it is judged already: the "
+                f"rest by {jury.default.name!r} would not be comparable. Resume it without another judge, or judge all "
+                f"of it anew: `evalkit rescore {about['run_id']} --judge-model {jury.default.name}`."
+            )
+    return replace(plan, model=asked, jury=jury)
+
+
+def _is_judged(row: Row) -> bool:
+    return any(review.get("choice") is not None for review in reviews_in(row))
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """Stands for the model of a run whose answers are all there."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+    def session(self) -> AbstractAsyncContextManager[Session]:
+        """Never called."""
+        raise RuntimeError(f"the model {self.name!r} is not to be asked")
 
 
 def stored_dataset(run: StoredRun) -> Dataset:

@@ -37,6 +37,8 @@ def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd
     """The case, trial and verdict values of one trial: what the journal and `store.save_run` take."""
     usage = Usage.of(turn.usage)
     error_kind = verdict.error_kind or turn.error_kind
+    self_judged = any(review.get(SELF_JUDGED) for review in verdict.details.get("reviews", []))
+    notes = (SELF_JUDGED,) if self_judged else ()
     return (
         case_values(case)
         | {
@@ -48,7 +50,7 @@ def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd
             "error": (turn.error or verdict.reason) if error_kind else None,
             "actual_arguments": verdict.actual_arguments,
             "tool_calls": write([_call_entry(call) for call in turn.tool_calls]),
-            "flags": write(list(dict.fromkeys((*turn.flags, *verdict.flags)))),
+            "flags": write(list(dict.fromkeys((*turn.flags, *verdict.flags, *notes)))),
             "latency_s": turn.latency_s,
             "cost_usd": cost_usd,
             "attempts": turn.attempts,
@@ -65,11 +67,12 @@ def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd
             "mismatches": write(mismatch_rows(verdict.mismatches)),
             "reviews": _as_json(verdict.details.get("reviews", [])),
         }
-        | {name: verdict.details.get(name) for name in JUDGE_VALUES}
+        | {f"judge_{name}": _sum(name, verdict.details.get("reviews", [])) for name in JUDGE_VALUES}
     )
 
 
-JUDGE_VALUES = ("judge_cost_usd", "judge_input_tokens", "judge_output_tokens")
+JUDGE_VALUES = ("cost_usd", "input_tokens", "output_tokens")
+SELF_JUDGED = "self_judged"  # flag of a trial that a judge reviewed which is the model itself
 
 
 def turn_of(row: Mapping[str, Any]) -> Turn:
@@ -81,7 +84,7 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
         answer=row["answer"],
         finish_reason=row["finish_reason"],
         usage={"input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"]},
-        flags=json.loads(row["flags"] or "[]"),
+        flags=[flag for flag in json.loads(row["flags"] or "[]") if flag != SELF_JUDGED],
         error_kind=failed,
         error=row["error"] if failed else None,
         attempts=row["attempts"],
@@ -115,6 +118,12 @@ def _call_entry(call: ToolCall) -> Row:
             name: value if value is None or isinstance(value, str) else _as_json(value) for name, value in entry.items()
         }
     return entry
+
+
+def _sum(name: str, reviews: Iterable[Mapping[str, Any]]) -> Any:
+    """The sum over the judges of a trial; None where none of them counted it."""
+    counted = [review[name] for review in reviews if review.get("judge_model") and review.get(name) is not None]
+    return sum(counted) if counted else None
 
 
 def _as_json(value: Any) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .datasets import Dataset
+from .jury import JudgeSpec
 from .loops import drive
 from .messages import messages_of
 from .models import Model, as_model
@@ -44,6 +45,8 @@ def run(
     limit: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
+    judge_model: JudgeSpec | None = None,
+    judge_base_url: str | None = None,
     results_dir: str | Path | None = None,
     save: bool = True,
     progress: bool | None = None,
@@ -60,6 +63,8 @@ def run(
     cases, tags, limit : select by case id, by tag, the first so many.
     max_errors : stop when more trials end in errors: a share of the planned ones below 1, a count from 1 on.
     prices : USD per million tokens, `{model: {"input": …, "output": …}}`; default: the project's pyproject.toml.
+    judge_model, judge_base_url : who judges final answers and where (EVALKIT_JUDGE_MODEL, EVALKIT_JUDGE_BASE_URL);
+        default: the model itself, which each trial notes as `self_judged`.
     results_dir, save : where the run is kept; whether it is.
     progress : show a bar; default: where somebody is looking.
 
@@ -73,7 +78,7 @@ def run(
     plan = make_plan(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
         temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
-        limit=limit, max_errors=max_errors, prices=prices,
+        limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
     )  # fmt: skip
     return _told(start_recording(plan, results_dir=results_dir, save=save).drive(progress=progress))
 
@@ -96,6 +101,8 @@ async def run_async(
     limit: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
+    judge_model: JudgeSpec | None = None,
+    judge_base_url: str | None = None,
     results_dir: str | Path | None = None,
     save: bool = True,
     progress: bool | None = None,
@@ -107,7 +114,7 @@ async def run_async(
     plan = make_plan(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
         temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
-        limit=limit, max_errors=max_errors, prices=prices,
+        limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
     )  # fmt: skip
     return _told(await start_recording(plan, results_dir=results_dir, save=save).carry_out(progress=progress))
 
@@ -117,6 +124,7 @@ def resume(
     *,
     errors: bool = False,
     model: Model | Callable[..., Any] | None = None,
+    judge_model: JudgeSpec | None = None,
     concurrency: int | None = None,
     max_errors: float | None = None,
     prices: Mapping[str, Mapping[str, float]] | None = None,
@@ -125,8 +133,9 @@ def resume(
 ) -> pd.DataFrame:
     """The results of an interrupted run after asking what is missing: one row per case and trial.
 
-    Settings, dataset and model are those of the run; `model` is needed where it was a callable. With `errors`, trials
-    that ended in an error are asked again and their attempts counted on.
+    Settings, dataset, model and judge are those of the run; `model` is needed where it was a callable, `judge_model`
+    where that was one or answers no more. With `errors`, trials that ended in an error are asked again and their
+    attempts counted on. A trial whose answer is stored is only reviewed again: its model is not asked.
 
     Raises SettingsError for an unknown run, one that another process writes, or one whose dataset file has changed;
     RunStopped as `run`.
@@ -135,6 +144,7 @@ def resume(
         run,
         errors=errors,
         model=model,
+        judge_model=judge_model,
         concurrency=concurrency,
         max_errors=max_errors,
         prices=prices,
