@@ -39,7 +39,7 @@ def _counted(results: Any, count: Callable[..., pd.DataFrame], *given: Any) -> l
     from dask.delayed import delayed
 
     tasks = [delayed(count)(part, *given) for part in results.to_delayed()]
-    return list(compute(*tasks))
+    return list(compute(*tasks))  # type: ignore[no-untyped-call]
 
 
 def _by_run(results: Any) -> Any:

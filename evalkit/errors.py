@@ -14,7 +14,11 @@ class DatasetError(ValueError):
 
 
 class SchemaError(ValueError):
-    """A frame or file that is not a results frame."""
+    """A frame or file that is not a results frame; `what_to_do` about a file, where there is something."""
+
+    def __init__(self, message: str, *, what_to_do: str = ""):
+        super().__init__(message)
+        self.what_to_do = what_to_do
 
 
 class SettingsError(ValueError):

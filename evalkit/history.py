@@ -1,17 +1,24 @@
-"""Many runs as frames: the list of them, and one as its results frame."""
+"""Many runs as frames: the list of them, their results in one frame, and what is odd about their files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import store
-from .runs import StoredRun, find_run, newest_scorings, stored_runs
+from .errors import SchemaError, SettingsError
+from .nearmiss import did_you_mean
+from .paths import results_dir as find_results_dir
+from .reading import frames_of, groups_of, one_run
+from .runs import Problem, StoredRun, find_run, newest_scorings, scan, stored_runs, warn_of
+from .schema import NAMES, REQUIRED
+from .selection import Moment, Wanted, Words
+from .tallies import COUNTED, FINGERPRINTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FINGERPRINTS = ("dataset_hash", "tools_hash", "prompt_hash", "settings_hash", "scoring_hash")
+ROWS_PER_PARTITION = 50_000  # of a dask DataFrame: all columns of so many trials fit a worker many times over
 
 
 def list_runs(*, results_dir: str | Path | None = None, all_scorings: bool = True) -> pd.DataFrame:
@@ -59,9 +66,111 @@ def load_run(run: str | Path, *, results_dir: str | Path | None = None) -> pd.Da
 
 def load_stored(run: StoredRun) -> pd.DataFrame:
     """The results frame of a run that `find_run` found."""
-    if run.path is not None and run.journal is None:
-        return store.read_run(run.path)
-    return store.frame_of({**run.description, "status": "partial"}, run.rows())
+    return one_run(run, None)
+
+
+def load_history(
+    *,
+    since: Moment | None = None,
+    until: Moment | None = None,
+    dataset: Words | None = None,
+    model: Words | None = None,
+    runs: Words | None = None,
+    columns: Sequence[str] | None = None,
+    results_dir: str | Path | None = None,
+    all_scorings: bool = False,
+    engine: str = "pandas",
+) -> Any:
+    """The results of many runs in one frame: one row per run, case and trial, runs in order of start.
+
+    `since` and `until` are days, both whole (`2026-11-30`), or instants; without a zone they are UTC. `dataset` and
+    `model` are one name or several; `runs` are run ids, their beginnings, or `latest`. With `columns` only these are
+    read, and what every rate needs: the key, `passed`, `score`, `dataset`, `case_hash`, `cluster`. Unfinished runs are
+    there with status `partial`; of a run scored again the newest scoring, or all with `all_scorings=True`.
+
+    `engine="dask"` gives a dask DataFrame whose partitions hold whole runs, for histories larger than memory.
+
+    Files that cannot be read are left out with a HistoryWarning; `evalkit.history.problems()` lists them. Raises
+    SettingsError for a time that is none and for a run, dataset or model that no run has, SchemaError for an unknown
+    column.
+    """
+    if engine not in ("pandas", "dask"):
+        raise SettingsError(
+            f"engine must be 'pandas' or 'dask', got {engine!r}.{did_you_mean(engine, ('pandas', 'dask'))}"
+        )
+    wanted = None if columns is None else _with_counted(columns)
+    chosen, folder = Wanted(since, until, dataset, model, runs, all_scorings).choose(results_dir)
+    if engine == "dask":
+        return _as_dask(chosen, wanted)
+    problems: list[Problem] = []
+    frame = _joined(frames_of(chosen, wanted, problems), wanted)
+    warn_of(problems, folder, stacklevel=3)
+    return frame
+
+
+def problems(*, results_dir: str | Path | None = None, rows: bool = False) -> pd.DataFrame:
+    """What is odd about the files of a results folder: one row per file and problem.
+
+    Columns: `path`, `what`, `what_to_do`, `left_out` (whether the file is left out of every list and frame). Looks at
+    footers and journals; with `rows=True` every row is read as well.
+    """
+    import pandas as pd
+
+    folder = find_results_dir(results_dir)
+    runs, found = scan(folder)
+    if rows:
+        for run in runs:
+            for _ in frames_of([run], None, found):
+                pass
+    table = [(str(problem.path), problem.what, problem.what_to_do, problem.left_out) for problem in found]
+    frame = pd.DataFrame(table, columns=["path", "what", "what_to_do", "left_out"])
+    return frame.astype({"path": "str", "what": "str", "what_to_do": "str", "left_out": "bool"})
+
+
+def _with_counted(columns: Sequence[str]) -> list[str]:
+    if isinstance(columns, str):
+        columns = [columns]
+    for name in columns:
+        if name not in NAMES:
+            raise SchemaError(
+                f"no column {name!r} in a results frame.{did_you_mean(name, NAMES)} ek.columns() lists them."
+            )
+    return [*columns, *COUNTED]
+
+
+def _joined(frames: Iterable[pd.DataFrame], columns: Sequence[str] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    parts = list(frames)
+    if not parts:
+        return _empty(columns)
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+
+
+def _empty(columns: Sequence[str] | None) -> pd.DataFrame:
+    from .store import frame_of
+
+    whole = frame_of({}, [])
+    return whole if columns is None else whole[[name for name in NAMES if name in (*REQUIRED, *columns)]]
+
+
+def _as_dask(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> Any:
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        raise SettingsError("engine='dask' needs dask: install evalkit-notebooks[dask]") from None
+    groups = list(groups_of(runs, ROWS_PER_PARTITION)) or [[]]
+    made = dd.from_map(_read_group, groups, columns=columns, meta=_empty(columns))  # type: ignore[no-untyped-call]
+    return made
+
+
+def _read_group(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> pd.DataFrame:
+    """One partition; a worker process calls it."""
+    found: list[Problem] = []
+    frame = _joined(frames_of(runs, columns, found), columns)
+    if found:
+        warn_of(found, found[0].path.parent, stacklevel=2)
+    return frame
 
 
 def _listed(run: StoredRun) -> dict[str, Any]:
@@ -77,7 +186,7 @@ def _listed(run: StoredRun) -> dict[str, Any]:
         "label": about.get("label"),
         "status": "partial" if unfinished else about.get("status"),
         "cases": counts.get("cases", 0),
-        "trials": counts.get("trials", 0) + counts.get("errors", 0),
+        "trials": counts.get("trials", 0) + counts.get("errors", 0) - counts.get("error_kinds", {}).get("unjudged", 0),
         "planned": about.get("planned"),
         "passed": passed,
         "failed": cases - passed,

@@ -8,22 +8,38 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from . import journal, store
-from .counts import RunCounts
-from .errors import SchemaError, SettingsError
+from .counts import RunCounts, ToolCounts
+from .errors import SettingsError
 from .nearmiss import nearest
 from .paths import results_dir as find_results_dir
 
 JOURNAL_DIR = ".journal"
 
 
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+_SUMS = frozenset({"cases", "by_tool", "outcomes", "error_kinds", *asdict(ToolCounts())})
+
+
 class HistoryWarning(UserWarning):
     """Files in a results folder that were left out of what was read."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something odd about a file in a results folder. One that is `left_out` cannot be read as a run."""
+
+    path: Path
+    what: str
+    what_to_do: str
+    left_out: bool = True
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,17 @@ class StoredRun:
     description: dict[str, Any]
     path: Path | None = None
     journal: Path | None = None
+
+    @cached_property
+    def started_at(self) -> datetime | None:
+        """When it started, in UTC (a time without a zone is UTC); None where that is not known."""
+        return instant(self.description.get("started_at"))
+
+    @property
+    def trials(self) -> int:
+        """How many trials are finished."""
+        counts = self.description["counts"]
+        return int(counts["trials"] + counts["errors"])
 
     @property
     def folder(self) -> Path:
@@ -63,8 +90,11 @@ def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> Store
         path = Path(run)
         return StoredRun(path.stem, store.read_footer(path), path)
     folder = find_results_dir(results_dir)
-    word = str(run)
-    runs = stored_runs(folder)
+    return meant(str(run), stored_runs(folder), folder)
+
+
+def meant(word: str, runs: Sequence[StoredRun], folder: Path) -> StoredRun:
+    """Of `runs`, newest first, the one that a person means; raises as `find_run`."""
     if match := re.fullmatch(r"latest(?:~(\d+))?", word):
         return _latest(newest_scorings(runs), int(match[1] or 0), folder)
     exact = [found for found in runs if found.run_id == word]
@@ -81,32 +111,63 @@ def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> Store
 
 def stored_runs(results_dir: str | Path | None = None) -> list[StoredRun]:
     """The runs of a results folder, newest first; files that are none are left out with a HistoryWarning."""
-    found: dict[str, StoredRun] = {}
-    left_out: list[str] = []
     folder = find_results_dir(results_dir)
-    for path in sorted(folder.glob(f"*{store.SUFFIX}")):
-        if path.name.startswith("."):
-            continue
-        try:
-            description = store.read_footer(path)
-        except (SchemaError, OSError) as error:
-            left_out.append(str(error))
-            continue
-        run_id = description["run_id"]
-        if run_id in found:
-            left_out.append(f"{path.name} holds run {run_id!r}, which another file holds too: delete one")
-            continue
-        found[run_id] = StoredRun(run_id, description, path)
-    for run_id, description, path in _journaled(folder, left_out):
-        stored = found.get(run_id)
-        found[run_id] = StoredRun(run_id, description, stored.path if stored else None, path)
-    if left_out:
-        listed = "; ".join(left_out[:3]) + (" …" if len(left_out) > 3 else "")
-        warnings.warn(f"{len(left_out)} files in {folder.name}/ left out: {listed}", HistoryWarning, stacklevel=3)
-    return sorted(found.values(), key=lambda run: (run.description.get("started_at") or "", run.run_id), reverse=True)
+    runs, problems = scan(folder)
+    warn_of([problem for problem in problems if problem.left_out], folder, stacklevel=4)
+    return runs
 
 
-def newest_scorings(runs: list[StoredRun]) -> list[StoredRun]:
+def scan(folder: Path) -> tuple[list[StoredRun], list[Problem]]:
+    """The runs of a results folder, newest first, and what is odd about its files. Reads footers and journals only.
+
+    Of two files that hold one run, the one named after it counts, else the first by name.
+    """
+    found: dict[str, StoredRun] = {}
+    problems: list[Problem] = []
+    for run in (*_stored(folder, problems), *_journaled(folder, problems)):
+        other = found.get(run.run_id)
+        if other is None:
+            found[run.run_id] = run
+        elif run.journal is not None and other.journal is None:
+            found[run.run_id] = StoredRun(run.run_id, run.description, other.path, run.journal)
+        else:
+            kept, path = other.path or other.journal, run.path or run.journal
+            what = f"holds run {run.run_id!r}, which {kept.name} holds too"  # type: ignore[union-attr]
+            problems.append(Problem(path, what, "delete one of the two"))  # type: ignore[arg-type]
+    for run in found.values():
+        problems += _oddities(run)
+    problems.sort(key=lambda problem: (not problem.left_out, str(problem.path)))
+    return sorted(found.values(), key=_newest_last, reverse=True), problems
+
+
+def warn_of(problems: Sequence[Problem], folder: Path, *, stacklevel: int) -> None:
+    """One HistoryWarning for all problems, naming the first three."""
+    if problems:
+        listed = "; ".join(
+            problem.what if problem.path.name in problem.what else f"{problem.path.name}: {problem.what}"
+            for problem in problems[:3]
+        )
+        more = " …" if len(problems) > 3 else ""
+        left_out = sum(problem.left_out for problem in problems)
+        head = (
+            f"{left_out} files in {folder.name}/ left out"
+            if left_out
+            else f"{len(problems)} odd files in {folder.name}/"
+        )
+        text = f"{head}: {listed}{more}. evalkit.history.problems() says what to do."
+        warnings.warn(text, HistoryWarning, stacklevel=stacklevel)
+
+
+def instant(text: Any) -> datetime | None:
+    """A time as a description holds it, in UTC; None where it is none. Without a zone it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def newest_scorings(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Of each run and its rescorings only the one scored last, in the order given."""
     by_id = {run.run_id: run for run in runs}
     newest: dict[str, StoredRun] = {}
@@ -127,25 +188,63 @@ def _scored_at(run: StoredRun) -> tuple[str, str]:
     return (description.get("scored_at") or description.get("started_at") or "", run.run_id)
 
 
-def _journaled(folder: Path, left_out: list[str]) -> Iterator[tuple[str, dict[str, Any], Path]]:
+def _newest_last(run: StoredRun) -> tuple[datetime, str]:
+    return (run.started_at or EARLIEST, run.run_id)
+
+
+def _stored(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
+    """The runs in Parquet files, those named after their run first."""
+    renamed = []
+    for path in sorted(folder.glob(f"*{store.SUFFIX}")):
+        if path.name.startswith("."):
+            continue
+        try:
+            description = store.read_footer(path)
+            if not (description.get("counts") or {}).keys() >= _SUMS:
+                description["counts"] = _count(store.rows_of(path))
+        except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+            problems.append(Problem(path, str(error), getattr(error, "what_to_do", "") or store.RESTORE))
+            continue
+        run = StoredRun(description["run_id"], description, path)
+        if path.stem == run.run_id:
+            yield run
+        else:
+            renamed.append(run)
+    yield from renamed
+
+
+def _journaled(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
     for path in sorted((folder / JOURNAL_DIR).glob(f"*{journal.SUFFIX}")):
         try:
             description, _ = journal.read_head(path)
-            counts = _count(path)
-        except (journal.JournalError, OSError) as error:
-            left_out.append(str(error))
+            counts = _count(journal.read_records(path).values())
+            run_id = description["run_id"]
+        except (ValueError, LookupError, TypeError, OSError) as error:
+            problems.append(Problem(path, str(error), "delete it if nothing of that run is needed"))
             continue
-        yield description["run_id"], {**description, "status": "partial", "counts": counts}, path
+        yield StoredRun(run_id, {**description, "status": "partial", "counts": counts}, None, path)
 
 
-def _count(path: Path) -> dict[str, Any]:
+def _count(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of a run whose footer holds none, or not all that are counted today."""
     counts = RunCounts()
-    for _, record in sorted(journal.read_records(path).items()):
-        counts.add(record)
+    for row in sorted(rows, key=lambda row: (row["case_id"], row["trial"])):
+        counts.add(row)
     return counts.finish()
 
 
-def _latest(runs: list[StoredRun], back: int, folder: Path) -> StoredRun:
+def _oddities(run: StoredRun) -> Iterator[Problem]:
+    path = run.journal or run.path
+    if path is None:
+        return
+    if run.trials == 0:
+        yield Problem(path, f"run {run.run_id!r} holds no trial", "resume it if it is unfinished, or delete it", False)
+    if run.started_at is None:
+        what = f"run {run.run_id!r} does not say when it started ({run.description.get('started_at')!r})"
+        yield Problem(path, what, "run it again; `since` and `until` leave it out", False)
+
+
+def _latest(runs: Sequence[StoredRun], back: int, folder: Path) -> StoredRun:
     if back < len(runs):
         return runs[back]
     raise SettingsError(f"there is no run {back} before the latest: {folder.name}/ holds {len(runs)}")

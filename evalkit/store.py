@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SUFFIX = ".parquet"
+RESTORE = "restore it from a copy, or delete it"
 DESCRIPTION_KEY = b"evalkit"
 DATASET_KEY = b"evalkit_dataset"
 ROWS_PER_GROUP = 100_000
@@ -74,8 +75,8 @@ def save_run(
     return path
 
 
-def read_run(path: Path) -> pd.DataFrame:
-    """The results frame of one run: one row per case and trial.
+def read_run(path: Path, *, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """The results frame of one run: one row per case and trial; with `columns` only these, of which the key is part.
 
     Raises SchemaError where the file is not a run's or of a newer version, FileNotFoundError where there is none.
     """
@@ -84,10 +85,11 @@ def read_run(path: Path) -> pd.DataFrame:
 
     read_footer(path)
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise SchemaError(f"{path.name} cannot be read as Parquet: {error}") from None
-    return to_frame(table)
+        held = columns if columns is None else [name for name in pq.read_schema(path).names if name in columns]
+        table = pq.read_table(path, columns=held, partitioning=None)  # a folder `model=x` above it is no column
+    except (pa.ArrowException, OSError) as error:
+        raise SchemaError(f"{path.name} cannot be read as Parquet: {error}", what_to_do=RESTORE) from None
+    return to_frame(table, columns=columns)
 
 
 def frame_of(description: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -128,15 +130,20 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
                 yield {name: row.get(name) for name in names}
 
 
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """A results frame from an Arrow table with (some of) its columns."""
+def to_frame(table: pa.Table, *, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """A results frame from an Arrow table with (some of) its columns; with `columns` only these and the key."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa
 
     text = pd.StringDtype(na_value=np.nan)
     types = {pa.string(): text, pa.large_string(): text, pa.bool_(): pd.BooleanDtype(), pa.int64(): pd.Int64Dtype()}
-    return conform(table.to_pandas(types_mapper=types.get, ignore_metadata=True))
+    plain = [
+        pa.field(field.name, pa.large_string()) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    whole = table.cast(pa.schema(plain))
+    return conform(whole.to_pandas(types_mapper=types.get, ignore_metadata=True), columns=columns)
 
 
 @cache
@@ -190,20 +197,26 @@ def _metadata(path: Path) -> dict[bytes, bytes]:
         return pq.read_metadata(path).metadata or {}
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, OSError) as error:
-        raise SchemaError(f"{path.name} is not a whole Parquet file: {error}") from None
+    except (pa.ArrowException, OSError) as error:
+        raise SchemaError(f"{path.name} is not a whole Parquet file: {error}", what_to_do=RESTORE) from None
 
 
 def _described(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     try:
         description: dict[str, Any] = json.loads(metadata[DESCRIPTION_KEY])
-        version = description["schema_version"]
+        version = int(description["schema_version"])
+        if not isinstance(description["run_id"], str):
+            raise TypeError("a run id is text")
     except (KeyError, ValueError, TypeError):
-        raise SchemaError(f"{path.name} is a Parquet file, but not an evalkit run: its footer describes none") from None
+        raise SchemaError(
+            f"{path.name} is a Parquet file, but not an evalkit run: its footer describes none",
+            what_to_do="move it out of the results folder",
+        ) from None
     if version > SCHEMA_VERSION:
         raise SchemaError(
             f"{path.name} was written by a newer evalkit (file version {version}, this one reads up to "
-            f"{SCHEMA_VERSION}): update evalkit to read it"
+            f"{SCHEMA_VERSION}): update evalkit to read it",
+            what_to_do="update evalkit",
         )
     return description
 
