@@ -44,15 +44,24 @@ def eval_data_dir(start: str | Path | None = None) -> Path:
 def results_dir(results_dir: str | Path | None = None, start: str | Path | None = None) -> Path:
     """The folder of results, which need not exist yet.
 
-    The argument decides; without it the environment's EVALKIT_RESULTS (a relative one is taken from the
-    project's folder, so that notebooks and commands agree); without that, `results/` in the project, and
-    outside any project `results/` in the working folder.
+    The argument decides; a relative one that the working folder does not hold is taken from the project's folder
+    where that holds it, so that a notebook in a subfolder may say `results/sample`. Without an argument the
+    environment's EVALKIT_RESULTS (a relative one is taken from the project's folder, so that notebooks and commands
+    agree); without that, `results/` in the project, and outside any project `results/` in the working folder.
     """
     if results_dir is not None:
-        return _folder(results_dir)
+        return _given(_folder(results_dir), start)
     home = project_dir(start) or Path(os.path.abspath(start if start is not None else Path.cwd()))
     wanted = os.environ.get(RESULTS_VARIABLE, "").strip() or "results"
     return home / _folder(wanted)
+
+
+def _given(folder: Path, start: str | Path | None) -> Path:
+    here = Path(start if start is not None else Path.cwd())
+    project = project_dir(start)
+    if folder.is_absolute() or project is None or os.path.isdir(here / folder):
+        return folder
+    return project / folder if os.path.isdir(project / folder) else folder
 
 
 def _folder(text: str | Path) -> Path:

@@ -74,6 +74,24 @@ def test_a_relative_variable_means_the_same_from_every_subfolder(
     assert paths.results_dir(start=project) == paths.results_dir(start=project / "notebooks") == project / "team"
 
 
+def test_a_relative_argument_is_found_in_the_project_from_a_subfolder(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "results" / "sample").mkdir(parents=True)
+    monkeypatch.chdir(project / "notebooks")
+    assert paths.results_dir("results/sample") == project / "results" / "sample"
+    assert paths.results_dir("new/folder") == Path("new/folder")
+
+
+def test_a_relative_argument_that_the_working_folder_holds_is_that_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "results").mkdir()
+    (project / "notebooks" / "results").mkdir()
+    monkeypatch.chdir(project / "notebooks")
+    assert paths.results_dir("results").resolve() == project / "notebooks" / "results"
+
+
 def test_a_blank_variable_is_no_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALKIT_RESULTS", "  ")
     assert paths.results_dir(start=project) == project / "results"
