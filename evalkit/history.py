@@ -66,7 +66,7 @@ def load_run(run: str | Path, *, results_dir: str | Path | None = None) -> pd.Da
 
 def load_stored(run: StoredRun) -> pd.DataFrame:
     """The results frame of a run that `find_run` found."""
-    return one_run(run, None)
+    return one_run(run)
 
 
 def load_history(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import store
 from .errors import SchemaError
 from .runs import Problem, StoredRun
-from .schema import NAMES, REQUIRED, conform
+from .schema import NAMES, REQUIRED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 250_000
 _REPEATED = (
-    *store.RUN_COLUMNS, "case_id", "case_hash", "kind", "expected_tool", "actual_tool", "cluster", "tags", "outcome",
+    *(name for name in store.RUN_COLUMNS if name != "started_at"), "case_id", "case_hash", "kind", "expected_tool",
+    "actual_tool", "cluster", "tags", "outcome",
 )  # fmt: skip
 
 
 def frames_of(
     runs: Sequence[StoredRun], columns: Sequence[str] | None, problems: list[Problem], *, rows: int = ROWS_AT_ONCE
 ) -> Iterator[pd.DataFrame]:
-    """The results of `runs` in their order, whole runs together, about `rows` rows a frame, without index.
+    """The results of `runs` in their order, whole runs together, about `rows` rows a frame.
 
     `columns`: these and the key and verdict; None: all, columns that only some files have included. Runs without rows
     give none. A run whose rows cannot be read is left out and added to `problems`.
@@ -31,22 +32,30 @@ def frames_of(
     import pyarrow as pa
 
     unreadable = (SchemaError, pa.ArrowException, OSError, LookupError)
+
+    def leave_out(run: StoredRun, error: BaseException) -> None:
+        path = run.path or run.journal
+        what_to_do = getattr(error, "what_to_do", "") or store.RESTORE
+        problems.append(Problem(path, f"its rows cannot be read: {error}", what_to_do))  # type: ignore[arg-type]
+
     for group in groups_of(runs, rows):
-        if len(group) > 1:
-            try:
-                yield _together(group, columns)
-                continue
-            except unreadable:
-                pass  # one of them is to blame: they are read one by one
+        tables: list[tuple[StoredRun, pa.Table]] = []
         for run in group:
             try:
-                frame = one_run(run, columns)
+                tables.append((run, _table(run, columns)))
             except unreadable as error:
-                path = run.path or run.journal
-                what_to_do = getattr(error, "what_to_do", "") or store.RESTORE
-                problems.append(Problem(path, f"its rows cannot be read: {error}", what_to_do))  # type: ignore[arg-type]
-                continue
-            yield frame
+                leave_out(run, error)
+        try:
+            if tables:
+                yield _frame([table for _, table in tables], columns)
+        except unreadable:  # one of them is to blame
+            for run, table in tables:
+                try:
+                    frame = _frame([table], columns)
+                except unreadable as error:
+                    leave_out(run, error)
+                else:
+                    yield frame
 
 
 def groups_of(runs: Sequence[StoredRun], rows: int = ROWS_AT_ONCE) -> Iterator[list[StoredRun]]:
@@ -69,44 +78,34 @@ def groups_of(runs: Sequence[StoredRun], rows: int = ROWS_AT_ONCE) -> Iterator[l
         yield group
 
 
-def one_run(run: StoredRun, columns: Sequence[str] | None) -> pd.DataFrame:
+def one_run(run: StoredRun) -> pd.DataFrame:
     """The results of one run, whatever the version of its file."""
-    if run.journal is not None or run.path is None:
-        frame = store.frame_of({**run.description, "status": "partial"}, run.rows())
-    elif columns is None:
+    if run.path is not None and run.journal is None:
         return store.read_run(run.path)
-    else:
-        frame = store.read_run(run.path, columns=_named(columns))
-    return frame if columns is None else conform(frame[_named(columns)], columns=columns)
+    return store.frame_of({**run.description, "status": "partial"}, run.rows())
 
 
-def _together(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> pd.DataFrame:
-    """The results of several files in one go, which is several times faster than file by file."""
-    import pyarrow.dataset as ds
-    from pyarrow.fs import LocalFileSystem
+def _table(run: StoredRun, columns: Sequence[str] | None) -> pa.Table:
+    """The wanted columns of one run as far as its file holds them.
 
-    schema = _schema(runs, columns)
-    text = [name for name in schema.names if name in _REPEATED and name != "started_at"]
-    reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=text))
-    files = ds.FileSystemDataset.from_paths(
-        [str(run.path) for run in runs], schema=schema, format=reading, filesystem=LocalFileSystem()
-    )
-    return store.to_frame(files.to_table(), columns=columns)
-
-
-def _schema(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> pa.Schema:
-    """The columns to read: of today's schema, and of files that hold others also those."""
-    import pyarrow as pa
+    One thread and one file after another cost least processor time; text is kept once per file and word.
+    """
     import pyarrow.parquet as pq
 
-    known = store.arrow_schema()
-    if columns is not None:
-        return pa.schema([known.field(name) for name in _named(columns)])
-    others: dict[str, Any] = {}
-    for run in runs:
-        held = pq.read_schema(run.path)
-        others |= {name: held.field(name).type for name in held.names if name not in known.names}
-    return pa.schema([*known, *(pa.field(name, kind) for name, kind in others.items())])
+    if run.journal is not None or run.path is None:
+        table = store.table_of({**run.description, "status": "partial"}, run.rows())
+        return table if columns is None else table.select(_named(columns))
+    with pq.ParquetFile(run.path, read_dictionary=_REPEATED) as file:
+        held = file.schema_arrow.names
+        return file.read(
+            columns=None if columns is None else [name for name in _named(columns) if name in held], use_threads=False
+        )
+
+
+def _frame(tables: Sequence[pa.Table], columns: Sequence[str] | None) -> pd.DataFrame:
+    import pyarrow as pa
+
+    return store.to_frame(pa.concat_tables(tables, promote_options="permissive"), columns=columns)
 
 
 def _named(columns: Sequence[str]) -> list[str]:

@@ -75,8 +75,8 @@ def save_run(
     return path
 
 
-def read_run(path: Path, *, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """The results frame of one run: one row per case and trial; with `columns` only these, of which the key is part.
+def read_run(path: Path) -> pd.DataFrame:
+    """The results frame of one run: one row per case and trial.
 
     Raises SchemaError where the file is not a run's or of a newer version, FileNotFoundError where there is none.
     """
@@ -85,20 +85,24 @@ def read_run(path: Path, *, columns: Sequence[str] | None = None) -> pd.DataFram
 
     read_footer(path)
     try:
-        held = columns if columns is None else [name for name in pq.read_schema(path).names if name in columns]
-        table = pq.read_table(path, columns=held, partitioning=None)  # a folder `model=x` above it is no column
+        table = pq.read_table(path, partitioning=None)  # a folder called `model=x` above it is no column
     except (pa.ArrowException, OSError) as error:
         raise SchemaError(f"{path.name} cannot be read as Parquet: {error}", what_to_do=RESTORE) from None
-    return to_frame(table, columns=columns)
+    return to_frame(table)
 
 
 def frame_of(description: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """The results frame of a run that is not on disk; the same as writing it and reading it back."""
+    return to_frame(table_of(description, rows))
+
+
+def table_of(description: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """The same as `frame_of`, before it is a frame."""
     import pyarrow as pa
 
     run_values = {name: description.get(name) for name in RUN_COLUMNS}
     tables = [_table(group, run_values) for group in _groups(rows)]
-    return to_frame(pa.concat_tables(tables) if tables else arrow_schema().empty_table())
+    return pa.concat_tables(tables) if tables else arrow_schema().empty_table()
 
 
 def read_footer(path: Path) -> dict[str, Any]:
