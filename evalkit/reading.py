@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_AT_ONCE = 250_000
-_REPEATED = (
-    *(name for name in store.RUN_COLUMNS if name != "started_at"), "case_id", "case_hash", "kind", "expected_tool",
-    "actual_tool", "cluster", "tags", "outcome",
-)  # fmt: skip
+_RUN_TEXT = tuple(name for name in store.RUN_COLUMNS if name != "started_at")
+_REPEATED = (*_RUN_TEXT, "case_id", "case_hash", "kind", "expected_tool", "actual_tool", "cluster", "tags", "outcome")
 
 
 def frames_of(
@@ -88,7 +86,8 @@ def one_run(run: StoredRun) -> pd.DataFrame:
 def _table(run: StoredRun, columns: Sequence[str] | None) -> pa.Table:
     """The wanted columns of one run as far as its file holds them.
 
-    One thread and one file after another cost least processor time; text is kept once per file and word.
+    One thread and one file after another cost least processor time. Text is kept once per file and word, and what the
+    footer says of the whole run is not read again from each row.
     """
     import pyarrow.parquet as pq
 
@@ -96,10 +95,22 @@ def _table(run: StoredRun, columns: Sequence[str] | None) -> pa.Table:
         table = store.table_of({**run.description, "status": "partial"}, run.rows())
         return table if columns is None else table.select(_named(columns))
     with pq.ParquetFile(run.path, read_dictionary=_REPEATED) as file:
-        held = file.schema_arrow.names
-        return file.read(
-            columns=None if columns is None else [name for name in _named(columns) if name in held], use_threads=False
-        )
+        if columns is None:
+            return file.read(use_threads=False)
+        wanted, held = _named(columns), file.schema_arrow.names
+        known = {name: run.description[name] for name in wanted if name in _RUN_TEXT and name in run.description}
+        rows = [name for name in wanted if name in held and name not in known]
+        table = file.read(columns=rows, use_threads=False)
+    for name, value in known.items():
+        table = table.append_column(name, _throughout(value, len(table)))
+    return table
+
+
+def _throughout(value: str | None, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    codes = pa.repeat(pa.scalar(0 if value is not None else None, pa.int32()), rows)
+    return pa.DictionaryArray.from_arrays(codes, pa.array([value or ""], pa.string()))
 
 
 def _frame(tables: Sequence[pa.Table], columns: Sequence[str] | None) -> pd.DataFrame:
