@@ -32,13 +32,14 @@ EAST = """
 stats tallies paired selection reading history history_scan shared_cases dask_frames annotations
 """.split()
 SECOND = """
-plot plot_style plot_text plot_series plot_time plot_panels charts html
+plot plot_style plot_text plot_series plot_time plot_panels plot_comparison charts html
 """.split()
 THIRD = """
-metrics review_table compare compare_pairs compare_tests compare_words case_comparison run_differences
+metrics review_table compare comparison_html compare_pairs compare_tests compare_words case_comparison run_differences
 """.split()
 ROOF = """
-exports lines checking cli __main__ __init__
+exports lines compare_lines checking cli __main__ __init__
+widgets widget_base run_picker compare_runs
 """.split()
 FLOORS = [GROUND, [*WEST, *EAST], SECOND, THIRD, ROOF]
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}

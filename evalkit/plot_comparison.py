@@ -1,0 +1,69 @@
+"""Two runs side by side: one row per expected tool, both rates with their intervals, and the difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .plot_style import ALL, FEW, GREY, Look, colour, interval, new_axes, note, nothing, percent, row_labels, tidy
+from .plot_text import labels, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from .compare import Comparison
+
+MOST_ROWS = 30
+_APART = 0.17  # of a row: how far the two points stand from its middle
+_MEASURES = {"score": "mean score", "passed": "pass rate"}
+
+
+def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
+    """The axes with both runs' rates per tool: the baseline as grey circles, the candidate as coloured diamonds.
+
+    The row `(all)` stands on top. Lines are 95 % intervals, points with fewer than 10 cases are hollow; on the right
+    stands the difference with its own interval. Of more than 30 tools those are drawn that differ most.
+    """
+    rows, left_out = _rows(comparison)
+    ax = new_axes(ax, 8.2, 1.3 + 0.42 * max(len(rows), 2))
+    if not rows or not rows[0]["n"]:
+        return nothing(ax, "No case was scored in both runs")
+    names = labels(row["name"] for row in rows)
+    row_labels(ax, [f"{names[row['name']]}  (n {row['n']})" for row in rows])
+    for place, row in enumerate(rows):
+        hollow = row["n"] < FEW
+        for side, look, shift in (
+            ("baseline", Look(GREY, "o", "-"), -_APART),
+            ("candidate", Look(colour(row["name"]), "D", "-"), _APART),
+        ):
+            interval(
+                ax, row[f"{side}_low"], row[side], row[f"{side}_high"], place + shift, look, hollow=hollow
+            )  # fmt: skip
+        plain(ax.text(1.03, place, _difference(row), va="center", fontsize="small", transform=ax.get_yaxis_transform()))
+    ax.set_xlim(-0.01, 1.01)
+    ax.grid(axis="x", color="#d0d0d0", linewidth=0.6, zorder=0)
+    if comparison.on == "passed":
+        percent(ax.xaxis)
+    plain(ax.text(1.03, -0.75, "difference", fontsize="small", color=GREY, transform=ax.get_yaxis_transform()))
+    tidy(ax, "top", "right", "left")
+    notes = ["○ baseline, ◇ candidate", "lines: 95 % intervals", f"hollow: n < {FEW}"]
+    if left_out:
+        notes.append(f"{left_out} tools that differ less are left out")
+    note(ax.xaxis, _MEASURES[comparison.on], notes)
+    return ax
+
+
+def _rows(comparison: Comparison) -> tuple[list[dict[str, Any]], int]:
+    tools: pd.DataFrame = comparison.tools
+    tools = tools[tools["n"] > 0]
+    most = tools["difference"].abs().sort_values(ascending=False, kind="stable").index[:MOST_ROWS]
+    shown = tools.loc[sorted(most)]
+    named = shown.assign(name=shown["expected_tool"].fillna("(final answers)"))
+    everything = comparison.summary.assign(name=ALL)
+    rows: list[dict[str, Any]] = [*everything.to_dict("records"), *named.to_dict("records")]
+    return rows, len(tools) - len(shown)
+
+
+def _difference(row: dict[str, Any]) -> str:
+    texts = [f"{row[name]:+.2f}".replace("-", "−") for name in ("difference", "ci_low", "ci_high")]
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
