@@ -11,12 +11,12 @@ from .nearmiss import did_you_mean
 from .shared_cases import shared_rows
 from .stats import effective_size, wilson
 from .tallies import (
-    CARRIED,
     RUN_FACTS,
     by_run,
     counted_rows,
     group_sums,
     in_order,
+    run_facts,
     tool_sums,
     with_rates,
 )
@@ -152,22 +152,18 @@ def _rates(results: Results, by: list[str], keys: list[str], shared: bool, sums:
 
 
 def _tool_sums(results: pd.DataFrame, keys: list[str], shared: bool = False) -> pd.DataFrame:
-    rows = counted_rows(results, [*keys, *_facts(keys)])
+    rows = counted_rows(results, [*keys, *run_facts(keys)])
     return _with_facts(rows, tool_sums(shared_rows(rows) if shared else rows, keys), keys)
 
 
 def _group_sums(results: pd.DataFrame, keys: list[str], shared: bool = False) -> pd.DataFrame:
-    rows = counted_rows(results, [*keys, *_facts(keys)])
+    rows = counted_rows(results, [*keys, *run_facts(keys)])
     return _with_facts(rows, group_sums(shared_rows(rows) if shared else rows, keys), keys)
-
-
-def _facts(keys: Sequence[str]) -> list[str]:
-    return [name for name in CARRIED if name not in keys] if "run_id" in keys else []
 
 
 def _with_facts(rows: pd.DataFrame, sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """The sums with the values of their runs, which the first row of each run holds."""
-    facts = _facts(keys)
+    facts = run_facts(keys)
     if not facts:
         return sums
     return sums.merge(rows.drop_duplicates("run_id")[["run_id", *facts]], on="run_id", how="left")

@@ -151,6 +151,11 @@ def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     )
 
 
+def run_facts(keys: Sequence[str]) -> list[str]:
+    """The values of the run that a frame grouped by `keys` carries beside them."""
+    return [name for name in CARRIED if name not in keys] if "run_id" in keys else []
+
+
 def by_run(rates: pd.DataFrame, facts: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Rates with what is known of their runs (`facts`: a row per run), in order of start and then of the keys."""
     carried = [name for name in CARRIED if name not in rates.columns]
