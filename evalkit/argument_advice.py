@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import jsonschemas
 from .jsonschemas import Fault
+from .jsontext import write
 from .nearmiss import did_you_mean
+from .schema_check import SlowSchemaError, prepare
 from .tools import Tool
 from .toolschema import tool_schema
 
 _TEXT_MATCHERS = ("$text", "$date", "$similar")
 _MOST_VARIANTS = 50  # of one call: each alternative of its matchers once
+_MOST_FAULTS = 100  # of one variant
 
 Path = tuple[str | int, ...]
 
@@ -70,8 +72,10 @@ def _call_message(tool: Tool, arguments: Mapping[str, Any], fault: Fault) -> str
 
 def _faults(schema: Mapping[str, Any], value: Any) -> list[Fault]:
     try:
-        return jsonschemas.faults(schema, value)
-    except ValueError:  # a schema or number beyond what the validator takes: nothing can be said
+        return prepare(schema, formats=None).faults(write(value), value, _MOST_FAULTS)
+    except SlowSchemaError:
+        raise
+    except (ValueError, TypeError):  # a schema or number beyond what the validator takes: nothing can be said
         return []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import limits
 from .answers import combine, evaluate_answer, review_row, without_review
 from .arguments import ArgumentsCheck, compare_arguments, describe, mismatch_rows
 from .calls import Arguments, about_unknown, as_call, calls_in_text, is_usable, read_arguments
@@ -62,7 +63,8 @@ def evaluate_tool_call(
     turn = as_turn(turn)
     if turn.error_kind:
         return request_error(turn)
-    return _Judging(case, turn, offered_tools(tools)).verdict()
+    with limits.within():
+        return _Judging(case, turn, offered_tools(tools)).verdict()
 
 
 @dataclass
@@ -141,13 +143,17 @@ class _Judging:
             "actual_tool": name,
             "actual_arguments": sent.text,
             "tool_passed": True,
-            "schema_valid": schema.valid(sent.value) if schema is not None else None,
+            "schema_valid": schema.valid(sent.value, sent.text) if schema is not None else None,
         }
         notes = ("empty_arguments",) if sent.empty else ()
         if expected is None:
             return self._verdict(True, full, right, outcome, notes, **known)
         extra = self.case.extra_arguments or "declared"
-        check = compare_arguments(expected, sent.value, parameters=schema, extra=extra)
+        try:
+            check = compare_arguments(expected, sent.value, parameters=schema, extra=extra)
+        except limits.TooCostly as error:
+            reason = f"The arguments for {name} could not be compared: {error}"
+            return self._verdict(None, None, reason, "error", notes, error_kind="reviewer", **known)
         known |= {
             "mismatches": check.mismatches,
             "arguments_passed": check.passed,
@@ -235,12 +241,18 @@ class _Judging:
             actual_tool=call.name if (call.name or "").strip() else None,
             actual_arguments=sent.text,
             tool_passed=tool_passed,
-            schema_valid=schema.valid(sent.value) if schema is not None and sent.value is not None else None,
+            schema_valid=schema.valid(sent.value, sent.text) if schema is not None and sent.value is not None else None,
             details=details or {},
         )
 
     def _verdict(
-        self, passed: bool, score: float, reason: str, outcome: str, notes: tuple[str, ...] = (), **known: Any
+        self,
+        passed: bool | None,
+        score: float | None,
+        reason: str,
+        outcome: str,
+        notes: tuple[str, ...] = (),
+        **known: Any,
     ) -> Verdict:
         flags = flags_of(self.turn, *self.notes, *notes)
         return Verdict(passed, score, reason, outcome=outcome, flags=flags, **known)

@@ -1,8 +1,7 @@
-"""JSON Schemas that people write: is one sound, and does a value keep to it. Nothing is ever fetched."""
+"""JSON Schemas that people write, made into validators where they are sound. Nothing is ever fetched."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,20 +31,6 @@ def validator(schema: Any, *, formats: bool | None = None) -> Any:
         raise ValueError(_sentence(error)) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from None
-
-
-def schema_problem(schema: Any) -> str | None:
-    """What is wrong with a schema, as a sentence, or None."""
-    try:
-        validator(schema)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def faults(schema: Mapping[str, Any], value: Any) -> list[Fault]:
-    """Every way in which `value` breaks a sound schema."""
-    return [Fault(tuple(error.instance_path), error.message) for error in validator(dict(schema)).iter_errors(value)]
 
 
 def _sentence(error: Any) -> str:

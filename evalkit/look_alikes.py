@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 BUDGET = 1.2e10  # of work, in pairs times characters: some seconds; enough for 10,000 short texts
@@ -32,8 +32,8 @@ def near_pairs(texts: Sequence[str], least: float) -> NearPairs:
     for place, text in enumerate(compared):
         if seen.setdefault(text, place) != place:
             first[place] = seen[text]
-    for earlier, later in _similar(compared, list(seen.values()), least):
-        first[later] = min(earlier, first.get(later, earlier))
+    for later, earlier in _first_similar(compared, list(seen.values()), least).items():
+        first[later] = earlier
     pairs = sorted((earlier, later) for later, earlier in first.items())
     return NearPairs(pairs, len(compared), len(texts) - len(compared))
 
@@ -50,13 +50,15 @@ def _affordable(texts: Sequence[str]) -> int:
     return len(texts)
 
 
-def _similar(texts: Sequence[str], places: list[int], least: float) -> Iterator[tuple[int, int]]:
-    """Each pair (earlier, later) of the texts at `places` that is similar enough."""
+def _first_similar(texts: Sequence[str], places: list[int], least: float) -> dict[int, int]:
+    """For each of the texts at `places` that resembles an earlier one, the first such."""
+    import numpy as np
     from rapidfuzz import fuzz, process
 
     # Only texts of like length can be that similar, so they are compared in order of their length.
-    order = sorted(places, key=lambda place: len(texts[place]))
+    order = np.array(sorted(places, key=lambda place: len(texts[place])), dtype=np.int64)
     lengths = [len(texts[place]) for place in order]
+    first = np.arange(len(texts), dtype=np.int64)
     for start in range(0, len(order), _BLOCK):
         block = order[start : start + _BLOCK]
         others = order[start : _end(lengths, start + len(block) - 1, least)]
@@ -67,10 +69,11 @@ def _similar(texts: Sequence[str], places: list[int], least: float) -> Iterator[
             score_cutoff=least,
             dtype="uint8",
         )
-        for row, column in zip(*scores.nonzero(), strict=True):
-            if block[row] != others[column]:
-                earlier, later = sorted((block[row], others[column]))
-                yield earlier, later
+        alike = scores > 0
+        for these, those, of_these in ((block, others, alike), (others, block, alike.T)):
+            earliest = np.where(of_these, those, len(texts)).min(axis=1, initial=len(texts))
+            first[these] = np.minimum(first[these], earliest)
+    return {int(place): int(first[place]) for place in order if first[place] < place}
 
 
 def _end(lengths: list[int], last: int, least: float) -> int:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import limits
 from .jsontext import canonical
 
 
@@ -16,7 +17,8 @@ def unpaired(
 
     Elements written the same are paired first, which never costs another pair; the rest by augmenting paths
     (a maximum bipartite matching), not greedily: where one element meets several, it goes to the one that needs it.
-    With more than `most` elements to pair in that second way, none of them is paired.
+    With more than `most` elements to pair in that second way, none of them is paired. Raises TooCostly
+    (see `limits`) where the time to compare runs out.
     """
     pairs = _written_the_same(expected, actual, meets)
     owner = {place: wanted for wanted, place in pairs.items()}
@@ -25,6 +27,7 @@ def unpaired(
 
     def edge(wanted: int, place: int) -> bool:
         if (wanted, place) not in known:
+            limits.left()
             known[wanted, place] = meets(expected[wanted], actual[place])
         return known[wanted, place]
 
@@ -47,6 +50,7 @@ def _augment(
     waiting = deque([start])
     while waiting:
         wanted = waiting.popleft()
+        limits.left()
         for place in places:
             if place in came_from or not edge(wanted, place):
                 continue

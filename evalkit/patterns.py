@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from . import limits
+
 TIMEOUT_S = 1.0  # for one pattern on one text
 LONGEST = 10_000  # characters of a pattern
 LARGEST = 10_000  # parts that a pattern unrolls to; up to here compiling stays below about 100 MB and 0.3 s
@@ -22,7 +24,7 @@ _PART = re.compile(
 )
 
 
-class SlowPattern(ValueError):
+class SlowPattern(limits.TooCostly):
     """A pattern that was not done with a text in time."""
 
 
@@ -49,11 +51,12 @@ def compiled(pattern: str) -> Any:
 def found(pattern: str, text: str, *, search: bool = False) -> bool:
     """Whether the whole text matches, or with `search` any part of it. Raises SlowPattern where that takes too long."""
     ready = compiled(pattern)
+    seconds = min(TIMEOUT_S, limits.left())
     try:
-        return bool((ready.search if search else ready.fullmatch)(text, timeout=TIMEOUT_S))
+        return bool((ready.search if search else ready.fullmatch)(text, timeout=seconds))
     except TimeoutError:
         raise SlowPattern(
-            f"the pattern {pattern!r} was not done with a text of {len(text)} characters after {TIMEOUT_S:g} s. "
+            f"the pattern {pattern!r} was not done with a text of {len(text)} characters after {seconds:.3g} s. "
             "Nested repetitions such as (a+)+ are the usual cause"
         ) from None
 

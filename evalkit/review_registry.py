@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .limits import TooCostly
 from .nearmiss import did_you_mean
 from .records import Verdict
 from .review_checks import Check, anything, shown, threshold_check
@@ -184,6 +185,8 @@ def review(spec: str | Mapping[str, Any], answer: str | None, expected: Any = No
         return _known[name].ask(answer, _expected_of(parameters, expected), rest)
     except ReviewerError:
         raise
+    except TooCostly as error:
+        raise ReviewerError(f"{name}: {error}") from None
     except Exception as error:
         raise ReviewerError(f"{name} raised {type(error).__name__}: {error}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import patterns
+from . import limits, patterns
 from .differences import composed
 from .records import Verdict
 from .review_checks import shown, some_text, text
@@ -37,14 +37,14 @@ def levenshtein(answer: str, expected: Any, *, ignore_case: bool = True) -> Verd
 
     An edit inserts, deletes or replaces one code point (Levenshtein 1966). With `ignore_case` both are case
     folded first, and it is the folded texts that are counted.
-    """
-    from rapidfuzz.distance import Levenshtein
 
+    Raises TooCostly (a reviewer's error) where both texts are very long.
+    """
     one, other = (answer.casefold(), expected.casefold()) if ignore_case else (answer, expected)
     length = max(len(one), len(other))
     if not length:
         return Verdict(None, 1.0, "both texts are empty")
-    edits = Levenshtein.distance(one, other)
+    edits = limits.edits(one, other)
     score = (length - edits) / length
     said = f"{edits} {'edit' if edits == 1 else 'edits'} in {length} characters: similarity {score:.4g}"
     return Verdict(None, score, said + (", letter case ignored" if ignore_case else ""))
@@ -72,7 +72,7 @@ def regex_match(answer: str, *, pattern: str, search: bool = False) -> Verdict:
     where = "anywhere in the answer" if search else "the whole answer"
     try:
         found = patterns.found(pattern, composed(answer), search=search)
-    except patterns.SlowPattern as error:
+    except limits.TooCostly as error:
         raise ReviewerError(f"regex_match: {error}") from None
     if found:
         return Verdict(None, 1.0, f"{shown(pattern)} matches {where}")
@@ -85,5 +85,5 @@ def regex_match(answer: str, *, pattern: str, search: bool = False) -> Verdict:
 def _found_inside(pattern: str, answer: str) -> bool:
     try:
         return patterns.found(pattern, composed(answer), search=True)
-    except patterns.SlowPattern:
+    except limits.TooCostly:
         return False

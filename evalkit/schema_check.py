@@ -32,6 +32,7 @@ _MOST_WORK = 20_000_000  # characters of the value, times how often each can be 
 _HIGHEST = 2_000  # parts in one another, each a level of the machine's stack
 _DIGITS = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])  # of numbers that no int or float holds
 _SOMEWHERE = Fault((), "where it does takes too long to find out")
+_LONGEST_TRIED = 5_000  # characters of a text on which a pattern that goes back is tried on the spot
 _MOST_FAULTS = 5  # faults that are described
 _LONGEST_FAULT = 240  # characters of a fault's message
 
@@ -41,31 +42,47 @@ class SlowSchemaError(ValueError):
 
 
 class Prepared:
-    """One sound schema. Raises ValueError, with a sentence, for one that is broken or refers to itself without end."""
+    """One sound schema, as JSON text. `formats`: whether `format` is checked; None leaves that to the draft.
 
-    def __init__(self, text: str):
-        self._text = text
+    Raises ValueError, with a sentence, for one that is broken or refers to itself without end.
+    """
+
+    def __init__(self, text: str, formats: bool | None):
+        self._text, self._formats = text, formats
         schema = json.loads(text)
         self._graph = Graph(schema)
-        self._validator = validator(schema, formats=True)
+        self._validator = validator(schema, formats=formats)
         self._patterns = [(one, validator({"pattern": one})) for one in self._graph.patterns if _goes_back(one)]
 
-    def faults(self, text: str, value: Any) -> list[Fault]:
+    def valid(self, text: str, value: Any) -> bool:
+        """Whether `value`, read from the JSON `text`, keeps to the schema. Raises SlowSchemaError."""
+        value = _encodable(value)
+        if self._is_quick(text, value):
+            return bool(self._validator.is_valid(value))
+        return not _apart(self._text, text, self._formats)
+
+    def faults(self, text: str, value: Any, most: int = _MOST_FAULTS) -> list[Fault]:
         """The first ways in which `value`, read from the JSON `text`, breaks the schema; [] where it keeps to it.
 
         Raises SlowSchemaError.
         """
         value = _encodable(value)
-        self._try_patterns(value)
-        depth = _depth(value)
-        work, height = self._graph.bounds(depth, _MOST_WORK, _HIGHEST)
-        if height > _HIGHEST or work * (depth + 1) * (len(text) + 1) > _MOST_WORK:
-            return _apart(self._text, text)
+        if not self._is_quick(text, value):
+            return _apart(self._text, text, self._formats)
         if self._validator.is_valid(value):
             return []
-        return [_fault(error) for error in islice(self._validator.iter_errors(value), _MOST_FAULTS)]
+        return [_fault(error) for error in islice(self._validator.iter_errors(value), most)]
 
-    def _try_patterns(self, value: Any) -> None:
+    def _is_quick(self, text: str, value: Any) -> bool:
+        """Whether the value can be checked on the spot. Raises SlowSchemaError where a pattern is not done with it."""
+        if self._patterns and any(len(one) > _LONGEST_TRIED for one in _texts(value)):
+            return False
+        self.try_patterns(value)
+        depth = _depth(value)
+        work, height = self._graph.bounds(depth, _MOST_WORK, _HIGHEST)
+        return height <= _HIGHEST and work * (depth + 1) * (len(text) + 1) <= _MOST_WORK
+
+    def try_patterns(self, value: Any) -> None:
         """Raise SlowSchemaError where a pattern is not done with some text; inside a schema that would go unnoticed."""
         if not self._patterns:
             return
@@ -76,12 +93,12 @@ class Prepared:
                     raise SlowSchemaError(f"its pattern {pattern!r} was not done with a text of {len(text)} characters")
 
 
-@lru_cache(maxsize=128)
-def _prepared(text: str) -> Prepared:
-    return Prepared(text)
+@lru_cache(maxsize=512)
+def _prepared(text: str, formats: bool | None) -> Prepared:
+    return Prepared(text, formats)
 
 
-def prepare(schema: Any) -> Prepared:
+def prepare(schema: Any, *, formats: bool | None = True) -> Prepared:
     """The schema, ready to check values. Raises ValueError, with a sentence, for one that cannot be used."""
     if not isinstance(schema, dict | bool):
         raise ValueError("it must be an object, or true or false")
@@ -91,7 +108,7 @@ def prepare(schema: Any) -> Prepared:
         raise ValueError("it is nested too deeply") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"it is not JSON: {error}") from None
-    return _prepared(text)
+    return _prepared(text, formats)
 
 
 def _goes_back(pattern: str) -> bool:
@@ -111,13 +128,13 @@ def _gave_up(ready: Any, text: str) -> bool:
     return any(isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded) for error in ready.iter_errors(text))
 
 
-def _apart(schema: str, text: str) -> list[Fault]:
+def _apart(schema: str, text: str, formats: bool | None = True) -> list[Fault]:
     code = "from evalkit.schema_check import check_apart; check_apart()"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-P", "-c", code],
-            input=json.dumps({"schema": schema, "text": text}),
+            input=json.dumps({"schema": schema, "formats": formats, "text": text}),
             capture_output=True,
             encoding="utf-8",
             timeout=TIMEOUT_S,
@@ -143,8 +160,10 @@ def check_apart() -> None:
     except (ImportError, ValueError, OSError):  # a system without such limits; the time limit remains
         pass
     request = json.load(sys.stdin)
-    ready = validator(json.loads(request["schema"]), formats=True)
+    prepared = Prepared(request["schema"], request["formats"])
     value = _encodable(jsontext.read(request["text"], unique_keys=False))
+    prepared.try_patterns(value)
+    ready = prepared._validator
     valid = ready.is_valid(value)
     sys.stdout.write("valid\n" if valid else "not valid\n")
     sys.stdout.flush()

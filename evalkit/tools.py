@@ -17,9 +17,9 @@ from typing import Any
 
 from . import jsontext, textfiles
 from .errors import DatasetError
-from .jsonschemas import schema_problem
 from .jsonvalues import NotJsonError, plain
 from .nearmiss import did_you_mean
+from .schema_check import prepare
 from .tool_functions import definition_of
 
 RESERVED = ("none", "any")  # words of `expected_tool` that stand for no tool and for whichever tool
@@ -218,6 +218,7 @@ def _parameter_problems(parameters: Any) -> Iterable[str]:
     if parameters.get("type") != "object":
         found = f"got type {parameters['type']!r}" if "type" in parameters else 'but it has no "type"'
         yield f'`parameters` must be a JSON Schema of an object ("type": "object"), {found}'
-    problem = schema_problem(parameters)
-    if problem is not None:
-        yield f"`parameters` is not a sound JSON Schema: {problem}"
+    try:
+        prepare(parameters, formats=None)
+    except ValueError as error:
+        yield f"`parameters` is not a sound JSON Schema: {error}"

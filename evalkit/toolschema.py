@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from .jsonschemas import validator
+from .jsontext import write
+from .schema_check import Prepared, prepare
 
 ABSENT: Any = object()  # stands for a default that is not declared, since null may be one
 _CHOICES = ("allOf", "anyOf", "oneOf")
@@ -53,19 +54,25 @@ class ToolSchema:
 
     def __init__(self, schema: Any):
         self.declared = Declared((schema,), schema)
-        try:
-            self._validator = validator(schema)
-        except ValueError:
-            self._validator = None
+        self._ready = _ready(schema)
 
-    def valid(self, arguments: Mapping[str, Any]) -> bool | None:
-        """Whether the arguments keep to the schema; None where the schema, or a value, cannot be judged."""
-        if self._validator is None:
+    def valid(self, arguments: Mapping[str, Any], text: str | None = None) -> bool | None:
+        """Whether the arguments (of this JSON `text`) keep to the schema; None where that cannot be judged, or not in
+        time.
+        """
+        if self._ready is None:
             return None
         try:
-            return bool(self._validator.is_valid(arguments))
-        except (ValueError, TypeError, OverflowError, RecursionError):
+            return self._ready.valid(write(arguments) if text is None else text, arguments)
+        except (ValueError, TypeError, OverflowError, RecursionError):  # SlowSchemaError among them
             return None
+
+
+def _ready(schema: Any) -> Prepared | None:
+    try:
+        return prepare(schema, formats=None)
+    except ValueError:
+        return None
 
 
 def tool_schema(parameters: Mapping[str, Any] | None) -> ToolSchema | None:

@@ -210,7 +210,6 @@ def test_a_mismatch_holds_the_matcher_as_it_was_written():
         ({"$similar": "abcde", "min": 0.9}, "abcdX", "similarity 0.80, at least 0.9 expected"),
         ({"$unordered": ["a", "b", "c"]}, ["c", "x", "a"], "1 of 3 elements differ"),
         ({"$unordered": ["a"]}, ["a", "b"], "1 elements expected, got 2"),
-        ({"$regex": "(a|aa)+"}, "a" * 60 + "b", "the pattern was stopped after 1 s; make it simpler"),
     ],
 )
 def test_a_miss_says_why_where_its_kind_does_not(matcher, sent, note):
