@@ -7,8 +7,12 @@ A tour, as a notebook reads it::
     dataset = ek.load_dataset("file_tools")         # a name in eval_data/, or a path
     results = ek.run(dataset, model="lexical")      # one row per case and trial; saved as it goes
     ek.summarize(results)                           # one row per run, with n and interval
+    ek.tool_accuracy(results)                       # one row per run and expected tool
+    ek.failures(results)                            # the trials that failed, the commonest way first
     ek.list_runs()                                  # one row per run
     ek.load_run("latest")                           # its results
+    ek.load_history(since="2026-11-01")             # many runs in one frame
+    ek.history_accuracy()                           # the accuracy of all runs, from their footers
     ek.columns()                                    # what the columns mean
 
 Names are handed out when they are first used, so that `import evalkit` costs next to nothing.
@@ -24,6 +28,12 @@ if TYPE_CHECKING:
     from . import judges as judges
     from . import reviewers as reviewers
     from . import schema as schema
+    from .agreement import judge_agreement as judge_agreement
+    from .annotations import annotate as annotate
+    from .annotations import load_annotations as load_annotations
+    from .annotations import with_annotations as with_annotations
+    from .confusion import calling_rates as calling_rates
+    from .confusion import tool_confusion as tool_confusion
     from .dataset_advice import check_dataset as check_dataset
     from .datasets import Dataset as Dataset
     from .datasets import EvalCase as EvalCase
@@ -35,16 +45,21 @@ if TYPE_CHECKING:
     from .evaluators import evaluate_answer as evaluate_answer
     from .evaluators import evaluate_tool_call as evaluate_tool_call
     from .history import list_runs as list_runs
+    from .history import load_history as load_history
     from .history import load_run as load_run
+    from .history_scan import history_accuracy as history_accuracy
     from .lexical import LexicalBaseline as LexicalBaseline
     from .metrics import EvalSummary as EvalSummary
+    from .metrics import accuracy as accuracy
     from .metrics import summarize as summarize
+    from .metrics import tool_accuracy as tool_accuracy
     from .models import OpenAIModel as OpenAIModel
     from .recorded_turns import score as score
     from .records import Mismatch as Mismatch
     from .records import ToolCall as ToolCall
     from .records import Turn as Turn
     from .records import Verdict as Verdict
+    from .repeats import flaky as flaky
     from .rescoring import rescore as rescore
     from .review_table import reviews as reviews
     from .reviewers import reviewer as reviewer
@@ -55,25 +70,34 @@ if TYPE_CHECKING:
     from .schema import EvalResult as EvalResult
     from .schema import columns as columns
     from .tools import Tool as Tool
+    from .wrong_trials import failure_kinds as failure_kinds
+    from .wrong_trials import failures as failures
+    from .wrong_trials import mismatches as mismatches
 
 _MODULES = ("history", "judges", "reviewers", "schema")
 _HOMES = {
+    "agreement": ("judge_agreement",),
+    "annotations": ("annotate", "load_annotations", "with_annotations"),
+    "confusion": ("calling_rates", "tool_confusion"),
     "dataset_advice": ("check_dataset",),
     "datasets": ("Dataset", "EvalCase", "load_dataset"),
     "errors": ("DatasetError", "RunStopped", "SchemaError", "SettingsError"),
     "evaluators": ("evaluate_answer", "evaluate_tool_call"),
-    "history": ("list_runs", "load_run"),
+    "history": ("list_runs", "load_history", "load_run"),
+    "history_scan": ("history_accuracy",),
     "lexical": ("LexicalBaseline",),
-    "metrics": ("EvalSummary", "summarize"),
+    "metrics": ("accuracy", "summarize", "tool_accuracy", "EvalSummary"),
     "models": ("OpenAIModel",),
-    "records": ("Mismatch", "ToolCall", "Turn", "Verdict"),
     "recorded_turns": ("score",),
+    "records": ("Mismatch", "ToolCall", "Turn", "Verdict"),
+    "repeats": ("flaky",),
     "rescoring": ("rescore",),
     "review_table": ("reviews",),
     "reviewers": ("reviewer",),
     "runner": ("resume", "run", "run_async", "run_single_turn"),
     "schema": ("EvalResult", "columns"),
     "tools": ("Tool",),
+    "wrong_trials": ("failure_kinds", "failures", "mismatches"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted((*_MODULES, *_HOME_OF))  # noqa: PLE0605

@@ -1,0 +1,256 @@
+"""What people say of single answers: one line per judgement in `annotations/<author>.jsonl`, meant to be committed.
+
+An annotation is of what was said, not of a place: it holds for any trial whose case has the same content and whose
+answer (or tool call) is the same, and for no other.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .jsontext import fingerprint, write
+from .nearmiss import did_you_mean
+from .paths import check_run_id
+from .paths import results_dir as find_results_dir
+from .reading import frames_of
+from .records import clean_text
+from .runs import HistoryWarning, Problem, find_run
+from .schema import TIME, conform
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "annotations"
+FORMAT = 1
+AUTHOR_VARIABLE = "EVALKIT_AUTHOR"
+_SAID = ("kind", "answer", "tool_calls")
+_TEXT = ("run_id", "case_id", "author", "note", "case_hash", "said", "annotated_run")
+COLUMNS = (
+    "run_id",
+    "case_id",
+    "trial",
+    "author",
+    "passed",
+    "note",
+    "annotated_at",
+    "annotated_run",
+    "case_hash",
+    "said",
+)
+
+
+def annotate(
+    run_id: str,
+    case_id: str,
+    trial: int = 1,
+    *,
+    passed: bool | None = None,
+    note: str | None = None,
+    author: str | None = None,
+    results_dir: str | Path | None = None,
+) -> Path:
+    """Write down what a person thinks of one answer; returns the author's file.
+
+    `passed` is their verdict, `note` their words; one of them may be left out. `author` defaults to EVALKIT_AUTHOR,
+    else to the name of the account. A later annotation of the same trial by the same author takes the place of the
+    earlier one. Several processes may write at once.
+
+    Raises SettingsError for an unknown run, ValueError for an unknown case or trial, an author whose name is no legal
+    file name, or where nothing is said.
+    """
+    if passed is not None and type(passed).__name__ not in ("bool", "bool_"):  # numpy's own is one too
+        raise ValueError(f"passed must be True, False or None, got {passed!r}")
+    if passed is None and not (note or "").strip():
+        raise ValueError("an annotation says something: give passed=True or passed=False, or a note")
+    name = _author(author)
+    folder = find_results_dir(results_dir)
+    row = _annotated_row(run_id, case_id, trial, folder)
+    line = {
+        "annotation": FORMAT,
+        "run_id": row["run_id"],
+        "case_id": case_id,
+        "trial": int(trial),
+        "passed": None if passed is None else bool(passed),
+        "note": None if note is None else clean_text(note),
+        "author": name,
+        "annotated_at": datetime.now(UTC).isoformat(),
+        "case_hash": row["case_hash"],
+        "said": _said(row),
+    }
+    path = folder / FOLDER / f"{name}.jsonl"
+    _append(path, write(line))
+    return path
+
+
+def load_annotations(results: pd.DataFrame | None = None, *, results_dir: str | Path | None = None) -> pd.DataFrame:
+    """What people said: one row per trial and author, each author's last word.
+
+    Columns: `run_id`, `case_id`, `trial`, `author`, `passed`, `note`, `annotated_at`, `annotated_run`, `case_hash` and
+    `said` (a fingerprint of the answer). With `results`, what holds for their trials: an annotation is carried to
+    another run where the case has the same content and the answer (or tool call) is the same; `annotated_run` says
+    where it was made.
+
+    Lines that cannot be read are left out with a HistoryWarning.
+    """
+    import pandas as pd
+
+    lines = list(_read(find_results_dir(results_dir) / FOLDER))
+    frame = pd.DataFrame(lines, columns=list(COLUMNS))
+    frame["annotated_at"] = pd.to_datetime(frame["annotated_at"], utc=True, format="ISO8601").astype(TIME)
+    frame = frame.astype({**dict.fromkeys(_TEXT, "str"), "trial": "int64", "passed": "boolean"})
+    frame = frame.sort_values("annotated_at", kind="stable")
+    if results is not None:
+        frame = _carried(frame, results)
+    key = ["run_id", "case_id", "trial", "author"]
+    return frame.drop_duplicates(key, keep="last").sort_values(key, ignore_index=True)[list(COLUMNS)]
+
+
+def with_annotations(results: pd.DataFrame, *, results_dir: str | Path | None = None) -> pd.DataFrame:
+    """The results with what people said of them: as many rows as before, and four columns more.
+
+    `human_passed` (NA where nobody judged, or people disagree), `human_note`, `human_by` (the authors), `human_from`
+    (the runs in which they said so).
+    """
+    import pandas as pd
+
+    key = ["run_id", "case_id", "trial"]
+    given = load_annotations(results, results_dir=results_dir)
+    rows = [
+        (*name, _agreed(group["passed"].dropna()), _notes(group), *(", ".join(group[one].unique()) for one in _FROM))
+        for name, group in given.groupby(key, sort=False)
+    ]
+    names = ["human_passed", "human_note", "human_by", "human_from"]
+    joined = pd.DataFrame(rows, columns=[*key, *names]).astype(
+        {**dict.fromkeys(("run_id", "case_id", *names[1:]), "str"), "trial": "int64", "human_passed": "boolean"}
+    )
+    return conform(results).drop(columns=names, errors="ignore").merge(joined, on=key, how="left", validate="1:1")
+
+
+_FROM = ("author", "annotated_run")
+
+
+def _author(given: str | None) -> str:
+    name = given if given is not None else os.environ.get(AUTHOR_VARIABLE) or getpass.getuser()
+    try:
+        return check_run_id(name)
+    except ValueError as error:
+        said = str(error).replace("a run id", "an author's name").replace("the run id", "the author's name")
+        raise ValueError(f"{said}. It becomes the name of a file.") from None
+
+
+def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[str, Any]:
+    run = find_run(run_id, results_dir=folder)
+    problems: list[Problem] = []
+    frames = list(frames_of([run], ["case_hash", *_SAID], problems))
+    if problems:
+        raise ValueError(f"run {run.run_id!r} cannot be annotated: {problems[0].what}")
+    cases = set(frames[0]["case_id"]) if frames else set()
+    if case_id not in cases:
+        raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{did_you_mean(str(case_id), cases)}")
+    rows = frames[0][frames[0]["case_id"] == case_id]
+    found = rows[rows["trial"] == trial]
+    if found.empty:
+        raise ValueError(
+            f"case {case_id!r} of run {run.run_id!r} has the trials {rows['trial'].tolist()}, not {trial!r}"
+        )
+    row: dict[str, Any] = found.astype(object).where(found.notna(), None).iloc[0].to_dict()
+    return row
+
+
+def _said(row: dict[str, Any]) -> str:
+    """A fingerprint of what the model did that is judged: its answer, or in a tool choice its calls if it made any."""
+    calls = row["tool_calls"] if row["tool_calls"] not in (None, "", "[]") else None
+    if calls is not None and row["kind"] != "final_answer":
+        return fingerprint(["calls", _calls(calls)])
+    return fingerprint(["answer", row["answer"], None if calls is None else _calls(calls)])
+
+
+def _calls(text: str) -> Any:
+    try:
+        return [[one.get("name"), one.get("arguments"), one.get("kind")] for one in json.loads(text)]
+    except (ValueError, AttributeError, TypeError):
+        return text
+
+
+def _append(path: Path, line: str) -> None:
+    """Add a line in one piece, behind whatever stands there, though its last line be torn."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+b", buffering=0) as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:  # Windows: one write in append mode is one piece there
+            pass
+        end = file.seek(0, os.SEEK_END)
+        if end:
+            file.seek(end - 1)
+        torn = bool(end) and file.read(1) != b"\n"
+        data = memoryview((("\n" if torn else "") + line + "\n").encode())
+        while data:
+            data = data[file.write(data) :]
+
+
+def _read(folder: Path) -> Iterator[dict[str, Any]]:
+    unreadable = []
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                yield _annotation(json.loads(line))
+            except (ValueError, LookupError, TypeError):
+                unreadable.append(f"{path.name}, line {number}")
+    if unreadable:
+        listed = ", ".join(unreadable[:5]) + (" …" if len(unreadable) > 5 else "")
+        text = f"{len(unreadable)} lines of annotations cannot be read and are left out: {listed}"
+        warnings.warn(text, HistoryWarning, stacklevel=3)
+
+
+def _annotation(line: dict[str, Any]) -> dict[str, Any]:
+    """A line as a row. Raises where it is none, or of a newer form."""
+    if line["annotation"] > FORMAT or line["passed"] not in (True, False, None):
+        raise ValueError("not an annotation that this version can read")
+    if datetime.fromisoformat(line["annotated_at"]).tzinfo is None:
+        raise ValueError("a time without a zone")
+    texts = {name: line[name] for name in ("run_id", "case_id", "author", "said")}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError("ids, author and fingerprint are text")
+    others = {name: line.get(name) for name in ("passed", "note", "case_hash", "annotated_at")}
+    return {**texts, **others, "trial": int(line["trial"]), "annotated_run": line["run_id"]}
+
+
+def _carried(annotations: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
+    """The annotations that hold for the trials of `results`, one row per trial and annotation, latest last."""
+    wanted = ("run_id", "case_id", "trial", "passed", "case_hash", *_SAID)
+    rows = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
+    same_case = rows["case_hash"].isin(annotations["case_hash"].dropna())
+    same_trial = rows["case_hash"].isna() & rows["case_id"].isin(annotations["case_id"])
+    rows = rows[same_case | same_trial]
+    plain = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    trials = rows[["run_id", "case_id", "trial", "case_hash"]].assign(said=[_said(row) for row in plain])
+    trials = trials.astype({"said": "str"})
+    told = annotations.drop(columns=["run_id", "case_id", "trial"])
+    by_content = trials[trials["case_hash"].notna()].merge(told, on=["case_hash", "said"])
+    key = ["run_id", "case_id", "trial", "said"]
+    in_place = trials[trials["case_hash"].isna()].merge(annotations.drop(columns="case_hash"), on=key)
+    import pandas as pd
+
+    return pd.concat([by_content, in_place]).sort_values("annotated_at", kind="stable")
+
+
+def _agreed(verdicts: pd.Series[Any]) -> bool | None:
+    distinct = verdicts.unique()
+    return bool(distinct[0]) if len(distinct) == 1 else None
+
+
+def _notes(group: pd.DataFrame) -> str | None:
+    said = group[group["note"].notna()]
+    return "\n".join(f"{author}: {note}" for author, note in zip(said["author"], said["note"], strict=True)) or None
