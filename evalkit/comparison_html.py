@@ -29,9 +29,9 @@ def comparison_page(comparison: Comparison) -> Markup:
         tag("h3", "Per expected tool"),
         tools_view(comparison.tools, comparison.on),
         chart_view(comparison),
-        _tags(comparison),
+        tags_view(comparison),
         tag("h3", "Changed cases"),
-        changes_view(comparison),
+        cases_view(comparison, comparison.changes),
     )
 
 
@@ -94,29 +94,31 @@ def chart_view(comparison: Comparison) -> Markup:
     """The chart as a picture in the page."""
     from matplotlib.figure import Figure
 
-    from .plot_comparison import MOST_ROWS
+    from .plot_comparison import WIDTH, height, row_count
     from .plot_comparison import comparison as draw
 
-    rows = min(int((comparison.tools["n"] > 0).sum()), MOST_ROWS) + 1
-    figure = Figure(figsize=(8.2, 1.3 + 0.42 * max(rows, 2)), layout="constrained")
-    draw(comparison, figure.subplots())
+    tall = height(row_count(comparison))
+    figure = Figure(figsize=(WIDTH, tall))
+    ax = draw(comparison, figure.subplots())
+    letters = max((len(text.get_text()) for text in ax.get_yticklabels()), default=0)
+    left = min(0.5, (0.3 + 0.085 * letters) / WIDTH)  # measuring the letters would draw everything twice
+    figure.subplots_adjust(left=left, right=0.78, top=1 - 0.35 / tall, bottom=0.75 / tall)
     return tag("div", image(figure, f"Both runs per expected tool. {comparison.sentence}"))
 
 
-def changes_view(comparison: Comparison) -> Markup:
-    """The changed cases as a list, the first of them in full, folded."""
-    changes = comparison.changes
-    if not len(changes):
-        return tag("p", "No case changed.")
-    parts = [case_list(changes.head(LISTED))]
-    if len(changes) > LISTED:
-        parts.append(tag("p", f"{len(changes) - LISTED:,} more are in comparison.changes.", class_="ek-faint"))
+def cases_view(comparison: Comparison, cases: pd.DataFrame) -> Markup:
+    """Some of the comparison's cases as a list, the first of them in full, folded."""
+    if not len(cases):
+        return tag("p", "No such case.")
+    parts = [case_list(cases.head(LISTED))]
+    if len(cases) > LISTED:
+        parts.append(tag("p", f"{len(cases) - LISTED:,} more are in comparison.cases.", class_="ek-faint"))
     spent = 0
-    for place, case_id in enumerate(changes["case_id"]):
+    for place, case_id in enumerate(cases["case_id"]):
         case = comparison.case(case_id)
         spent += _size(case)
         if place >= DETAILED or (spent > BUDGET and place):
-            rest = f"{len(changes) - place:,} more in full: comparison.case(case_id)"
+            rest = f"{len(cases) - place:,} more in full: comparison.case(case_id)"
             parts.append(tag("p", rest, class_="ek-faint"))
             break
         parts.append(fold(_summary(case.row), case_view(case)))
@@ -172,7 +174,8 @@ def case_view(case: CaseComparison) -> Markup:
     return tag("div", *parts)
 
 
-def _tags(comparison: Comparison) -> Markup:
+def tags_view(comparison: Comparison) -> Markup:
+    """One row per tag, folded; nothing without tags."""
     if not len(comparison.tags):
         return Markup("")
     return fold(tag("b", f"Per tag ({len(comparison.tags)})"), tools_view(comparison.tags, comparison.on, "tag"))

@@ -1,0 +1,6 @@
+"""The widgets: their state reads as plain values, and each has a static twin for exported notebooks."""
+
+from .compare_runs import CompareRuns
+from .run_picker import RunPicker
+
+__all__ = ["CompareRuns", "RunPicker"]
