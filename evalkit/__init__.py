@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .annotations import with_annotations as with_annotations
     from .confusion import calling_rates as calling_rates
     from .confusion import tool_confusion as tool_confusion
+    from .compare import Comparison as Comparison
+    from .compare import compare as compare
     from .dataset_advice import check_dataset as check_dataset
     from .datasets import Dataset as Dataset
     from .datasets import EvalCase as EvalCase
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from .rescoring import rescore as rescore
     from .review_table import reviews as reviews
     from .reviewers import reviewer as reviewer
+    from .run_changes import run_changes as run_changes
     from .runner import resume as resume
     from .runner import run as run
     from .runner import run_async as run_async
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("history", "judges", "reviewers", "schema")
 _HOMES = {
+    "compare": ("Comparison", "compare"),
     "agreement": ("judge_agreement",),
     "annotations": ("annotate", "load_annotations", "with_annotations"),
     "confusion": ("calling_rates", "tool_confusion"),
@@ -94,6 +98,7 @@ _HOMES = {
     "rescoring": ("rescore",),
     "review_table": ("reviews",),
     "reviewers": ("reviewer",),
+    "run_changes": ("run_changes",),
     "runner": ("resume", "run", "run_async", "run_single_turn"),
     "schema": ("EvalResult", "columns"),
     "tools": ("Tool",),

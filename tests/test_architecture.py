@@ -36,10 +36,11 @@ plot plot_style plot_text plot_series plot_time plot_panels plot_comparison char
 """.split()
 THIRD = """
 metrics review_table compare comparison_html compare_pairs compare_tests compare_words case_comparison run_differences
+case_view case_html run_changes
 """.split()
 ROOF = """
 exports lines compare_lines checking cli __main__ __init__
-widgets widget_base run_picker compare_runs
+widgets widget_base run_picker compare_runs case_browser
 """.split()
 FLOORS = [GROUND, [*WEST, *EAST], SECOND, THIRD, ROOF]
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
