@@ -13,6 +13,7 @@ A tour, as a notebook reads it::
     ek.load_run("latest")                           # its results
     ek.load_history(since="2026-11-01")             # many runs in one frame
     ek.history_accuracy()                           # the accuracy of all runs, from their footers
+    ek.compare("latest~1", "latest")                # what changed, and is it real
     ek.columns()                                    # what the columns mean
 
 Names are handed out when they are first used, so that `import evalkit` costs next to nothing.
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
     from . import judges as judges
     from . import reviewers as reviewers
     from . import schema as schema
+    from . import widgets as widgets
     from .agreement import judge_agreement as judge_agreement
     from .annotations import annotate as annotate
     from .annotations import load_annotations as load_annotations
     from .annotations import with_annotations as with_annotations
     from .confusion import calling_rates as calling_rates
     from .confusion import tool_confusion as tool_confusion
-    from .compare import Comparison as Comparison
-    from .compare import compare as compare
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
     from .dataset_advice import check_dataset as check_dataset
     from .datasets import Dataset as Dataset
     from .datasets import EvalCase as EvalCase
@@ -77,9 +79,9 @@ if TYPE_CHECKING:
     from .wrong_trials import failures as failures
     from .wrong_trials import mismatches as mismatches
 
-_MODULES = ("history", "judges", "reviewers", "schema")
+_MODULES = ("history", "judges", "reviewers", "schema", "widgets")
 _HOMES = {
-    "compare": ("Comparison", "compare"),
+    "comparison": ("Comparison", "compare"),
     "agreement": ("judge_agreement",),
     "annotations": ("annotate", "load_annotations", "with_annotations"),
     "confusion": ("calling_rates", "tool_confusion"),
