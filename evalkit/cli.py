@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-OK, WRONG, STOPPED = 0, 2, 3
+OK, FAILED, WRONG, STOPPED = 0, 1, 2, 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,6 +105,17 @@ def _parser() -> argparse.ArgumentParser:
 
     runs = command("runs", _runs, "list the runs, newest first, unfinished ones too")
     _results(runs)
+
+    compare = command("compare", _compare, "compare two runs: the verdict, each tool, the cases that changed")
+    compare.add_argument("baseline", metavar="BASELINE", help="a run id, the beginning of one, latest, or latest~1")
+    compare.add_argument("candidate", metavar="CANDIDATE")
+    compare.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    compare.add_argument("--fail-on", choices=("worse",), help="exit with 1 where that is the verdict")
+    compare.add_argument("--on", choices=("score", "passed"), default="score", help="what to compare (default: score)")
+    compare.add_argument(
+        "--worth-knowing", type=float, default=0.10, metavar="X", help="the smallest difference that matters (0.10)"
+    )
+    _results(compare)
 
     check = command(
         "check", _check, "look for problems in datasets and give advice; with --model, look at the endpoint"
@@ -226,6 +237,23 @@ def _runs(arguments: argparse.Namespace) -> int:
 
     _print(*runs_table(list_runs(results_dir=arguments.results_dir)))
     return OK
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from .comparison import compare
+    from .compare_lines import comparison_lines, gate_lines
+
+    comparison = compare(
+        arguments.baseline, arguments.candidate, on=arguments.on, worth_knowing=arguments.worth_knowing,
+        results_dir=arguments.results_dir,
+    )  # fmt: skip
+    _print(*comparison_lines(comparison, arguments.format))
+    if not arguments.fail_on:
+        return OK
+    failed, lines = gate_lines(comparison)
+    for line in lines:
+        _complain(line)
+    return FAILED if failed else OK
 
 
 def _check(arguments: argparse.Namespace) -> int:

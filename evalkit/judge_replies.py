@@ -24,7 +24,7 @@ _OPEN = r"[\s\"'“”‘’«»(\[{*_`#]*"
 _CLOSE = r"[\"'“”‘’«»*_`]*"
 _STATED = re.compile(
     r"[\s*_#`\"-]*(?:(?:my|the|final|overall)\s+)*(?:choice|answer|verdict|grade|rating|judg(?:e)?ment|option)\s*"
-    r"[*_`\"]*\s*[:=]\s*(?P<rest>.*)",
+    r"[*_`\"]*\s*[:=]\s*(?P<rest>\S.*)",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"\A[\s,;/&]*(?:(?:or|and)\b)?", re.IGNORECASE)
