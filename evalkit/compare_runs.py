@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from .compare import Comparison, compare_stored
 from .compare_pairs import STATUSES
 from .compare_tests import tags_of
+from .comparison import Comparison, compare_stored
 from .comparison_html import (
     case_view,
     cases_view,

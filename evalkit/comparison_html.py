@@ -13,7 +13,7 @@ from .html import Markup, block, diff, fold, image, inline, lines, page, table, 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .compare import Comparison
+    from .comparison import Comparison
 
 DETAILED = 20  # changed cases shown in full on a page
 LISTED = 200  # changed cases listed on a page

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from .compare import Comparison
+    from .comparison import Comparison
 
 MOST_ROWS = 30
 WIDTH = 8.2  # inches
