@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import history as history
     from . import judges as judges
+    from . import plot as plot
     from . import reviewers as reviewers
     from . import schema as schema
     from . import widgets as widgets
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .annotations import annotate as annotate
     from .annotations import load_annotations as load_annotations
     from .annotations import with_annotations as with_annotations
+    from .charts import export_chart as export_chart
     from .confusion import calling_rates as calling_rates
     from .confusion import tool_confusion as tool_confusion
     from .comparison import Comparison as Comparison
@@ -74,16 +76,18 @@ if TYPE_CHECKING:
     from .runner import run_single_turn as run_single_turn
     from .schema import EvalResult as EvalResult
     from .schema import columns as columns
+    from .table_files import export_table as export_table
     from .tools import Tool as Tool
     from .wrong_trials import failure_kinds as failure_kinds
     from .wrong_trials import failures as failures
     from .wrong_trials import mismatches as mismatches
 
-_MODULES = ("history", "judges", "reviewers", "schema", "widgets")
+_MODULES = ("history", "judges", "plot", "reviewers", "schema", "widgets")
 _HOMES = {
     "comparison": ("Comparison", "compare"),
     "agreement": ("judge_agreement",),
     "annotations": ("annotate", "load_annotations", "with_annotations"),
+    "charts": ("export_chart",),
     "confusion": ("calling_rates", "tool_confusion"),
     "dataset_advice": ("check_dataset",),
     "datasets": ("Dataset", "EvalCase", "load_dataset"),
@@ -103,6 +107,7 @@ _HOMES = {
     "run_changes": ("run_changes",),
     "runner": ("resume", "run", "run_async", "run_single_turn"),
     "schema": ("EvalResult", "columns"),
+    "table_files": ("export_table",),
     "tools": ("Tool",),
     "wrong_trials": ("failure_kinds", "failures", "mismatches"),
 }

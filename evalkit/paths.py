@@ -75,20 +75,26 @@ def check_run_id(run_id: str) -> str:
 
     Raises ValueError for anything else: a separator, `..`, a leading dot, a reserved name, over 180 bytes.
     """
-    if not isinstance(run_id, str) or not run_id.strip():
-        raise ValueError(f"a run id must be text that is not blank, got {run_id!r}")
-    bad = _NOT_IN_FILE_NAMES.search(run_id)
+    return check_file_name(run_id, "a run id")
+
+
+def check_file_name(name: str, what: str) -> str:
+    """The name itself, where it is a legal file name on every system; `what` says in the error what it names.
+
+    Raises ValueError for anything else (see `check_run_id`).
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"{what} must be text that is not blank, got {name!r}")
+    bad = _NOT_IN_FILE_NAMES.search(name)
     if bad:
-        raise ValueError(f"a run id must be a plain file name, got {run_id!r}: {bad.group()!r} is not allowed in it")
-    if run_id.startswith((".", " ", "-")) or run_id.endswith((".", " ")):
-        raise ValueError(
-            f"a run id must not begin with a dot, dash or space nor end with a dot or space, got {run_id!r}"
-        )
-    if _WINDOWS_DEVICES.fullmatch(run_id):
-        raise ValueError(f"the run id {run_id!r} is the name of a device on Windows. Choose another.")
-    if len(run_id.encode()) > LONGEST_ID:
-        raise ValueError(f"a run id must be at most {LONGEST_ID} bytes long, got {len(run_id.encode())}")
-    return run_id
+        raise ValueError(f"{what} must be a plain file name, got {name!r}: {bad.group()!r} is not allowed in it")
+    if name.startswith((".", " ", "-")) or name.endswith((".", " ")):
+        raise ValueError(f"{what} must not begin with a dot, dash or space nor end with a dot or space, got {name!r}")
+    if _WINDOWS_DEVICES.fullmatch(name):
+        raise ValueError(f"{what} must not be {name!r}, the name of a device on Windows. Choose another.")
+    if len(name.encode()) > LONGEST_ID:
+        raise ValueError(f"{what} must be at most {LONGEST_ID} bytes long, got {len(name.encode())}")
+    return name
 
 
 def run_path(results_dir: str | Path, run_id: str, suffix: str) -> Path:

@@ -32,14 +32,14 @@ EAST = """
 stats tallies paired selection reading history history_scan shared_cases dask_frames annotations
 """.split()
 SECOND = """
-plot plot_style plot_text plot_series plot_time plot_panels plot_comparison charts html
+plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion plot_comparison charts html
 """.split()
 THIRD = """
 metrics review_table comparison comparison_html compare_pairs compare_tests compare_words case_comparison run_differences
 case_view case_html run_changes
 """.split()
 ROOF = """
-exports lines compare_lines checking cli __main__ __init__
+exports table_files lines compare_lines checking cli __main__ __init__
 widgets widget_base run_picker compare_runs case_browser
 """.split()
 FLOORS = [GROUND, [*WEST, *EAST], SECOND, THIRD, ROOF]
