@@ -118,7 +118,7 @@ def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "cluster_sizes": per_group(sizes * sizes, unit_home),
     }
     whole = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
-    frame = pd.DataFrame({name: sums[name].astype("int64") if name in whole else sums[name] for name in sums})
+    frame = pd.DataFrame({name: sums[name].astype("int64" if name in whole else "float64") for name in sums})
     keys = rows[list(by)].iloc[first_rows].reset_index(drop=True)
     return pd.concat([keys, frame[["cases", *SUMS]]], axis=1)
 
