@@ -8,10 +8,17 @@ frame without rows is drawn as such.
 from __future__ import annotations
 
 from .plot_comparison import comparison
-from .plot_comparison import comparison
 from .plot_confusion import tool_confusion
 from .plot_rates import tool_accuracy
 from .plot_runs import latency_and_cost, outcomes, scores
 from .plot_time import accuracy_over_time
 
-__all__ = ["accuracy_over_time", "comparison", "latency_and_cost", "outcomes", "scores", "tool_accuracy", "tool_confusion"]
+__all__ = [
+    "accuracy_over_time",
+    "comparison",
+    "latency_and_cost",
+    "outcomes",
+    "scores",
+    "tool_accuracy",
+    "tool_confusion",
+]
