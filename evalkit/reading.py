@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import store
 from .errors import SchemaError
@@ -94,23 +94,33 @@ def _table(run: StoredRun, columns: Sequence[str] | None) -> pa.Table:
     if run.journal is not None or run.path is None:
         table = store.table_of({**run.description, "status": "partial"}, run.rows())
         return table if columns is None else table.select(_named(columns))
-    with pq.ParquetFile(run.path, read_dictionary=_REPEATED) as file:
-        if columns is None:
-            return file.read(use_threads=False)
-        wanted, held = _named(columns), file.schema_arrow.names
-        known = {name: run.description[name] for name in wanted if name in _RUN_TEXT and name in run.description}
+    metadata = pq.read_metadata(run.path)
+    held = metadata.schema.names
+    repeated = [name for name in _REPEATED if name in held]
+    if columns is None:
+        rows = held
+        known = [name for name in store.RUN_COLUMNS if name not in held]
+    else:
+        wanted = _named(columns)
+        known = [name for name in wanted if name in _RUN_TEXT and name in run.description]
         rows = [name for name in wanted if name in held and name not in known]
+        known += [name for name in wanted if name == "started_at" and name not in held]
+    with pq.ParquetFile(run.path, metadata=metadata, read_dictionary=repeated) as file:
         table = file.read(columns=rows, use_threads=False)
-    for name, value in known.items():
-        table = table.append_column(name, _throughout(value, len(table)))
+    for name in known:
+        value = run.started_at if name == "started_at" else run.description.get(name)
+        table = table.append_column(name, _throughout(name, value, len(table)))
     return table
 
 
-def _throughout(value: str | None, rows: int) -> pa.Array:
+def _throughout(name: str, value: Any, rows: int) -> pa.Array:
+    """A column that holds one value in all rows."""
     import pyarrow as pa
 
-    codes = pa.repeat(pa.scalar(0 if value is not None else None, pa.int32()), rows)
-    return pa.DictionaryArray.from_arrays(codes, pa.array([value or ""], pa.string()))
+    kind = store.arrow_schema().field(name).type
+    codes = pa.repeat(pa.scalar(None if value is None else 0, pa.int32()), rows)
+    whole = pa.DictionaryArray.from_arrays(codes, pa.array([value], kind))
+    return whole if kind == pa.string() else whole.cast(kind)
 
 
 def _frame(tables: Sequence[pa.Table], columns: Sequence[str] | None) -> pd.DataFrame:

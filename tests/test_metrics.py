@@ -197,9 +197,11 @@ def test_summarize_has_the_totals_of_each_run():
 
 def test_a_frame_gives_the_sums_that_stand_in_footers():
     rows = [
-        row(f"c{n:02d}", trial, passed=None if (n + trial) % 7 == 0 else (n * trial) % 3 > 0, cluster=f"k{n % 4}" if n % 3 else None)
-        for n in range(30) for trial in (1, 2, 3)
-    ]  # fmt: skip
+        row(f"c{n:02d}", trial, passed=None if (n + trial) % 7 == 0 else (n * trial) % 3 > 0, cluster=cluster)
+        for n in range(30)
+        for cluster in [f"k{n % 4}" if n % 3 else None]
+        for trial in (1, 2, 3)
+    ]
     counts = RunCounts()
     for one in rows:
         counts.add(one)
