@@ -61,7 +61,9 @@ def history_accuracy(
         problems: list[Problem] = []
         sums = _read_sums(chosen, keys, cases == "shared", problems)
         warn_of(problems, folder, stacklevel=3)
-    return by_run(with_rates(sums, keys), _facts(chosen), keys)
+    frame = by_run(with_rates(sums, keys), _facts(chosen), keys)
+    frame.attrs["cases"] = cases  # which charts name
+    return frame
 
 
 def _check(keys: Sequence[str], cases: str) -> None:

@@ -145,10 +145,10 @@ def _rates(results: Results, by: list[str], keys: list[str], shared: bool, sums:
         whole = _whole_runs(keep_shared(results) if shared else results, sums, keys)
     else:
         whole = sums(results, keys, shared)
-    if "run_id" not in by:
-        return in_order(with_rates(whole, keys), keys)
-    facts = whole.drop_duplicates("run_id")
-    return by_run(with_rates(whole, keys), facts, keys)
+    rates = with_rates(whole, keys)
+    frame = by_run(rates, whole.drop_duplicates("run_id"), keys) if "run_id" in by else in_order(rates, keys)
+    frame.attrs["cases"] = "shared" if shared else "all"  # which charts name
+    return frame
 
 
 def _tool_sums(results: pd.DataFrame, keys: list[str], shared: bool = False) -> pd.DataFrame:
