@@ -126,23 +126,12 @@ def _turn_of(returned: Any) -> Turn:
         returned = Turn(tool_calls=returned)
     if not isinstance(returned, Turn):
         return _failed(f"it returned a {type(returned).__name__}; {ALLOWED}")
-    problem = _problem(returned)
-    if problem:
-        return _failed(problem)
+    if not all(isinstance(call, ToolCall) for call in returned.tool_calls):
+        return _failed("it returned a Turn whose tool_calls are not all ToolCall(name, arguments)")
     is_empty = not returned.tool_calls and not (returned.answer or "").strip() and returned.error_kind is None
     return (
         replace(returned, flags=(*returned.flags, "empty")) if is_empty and "empty" not in returned.flags else returned
     )
-
-
-def _problem(turn: Turn) -> str | None:
-    for field in ("answer", "finish_reason", "error_kind", "error"):
-        value = getattr(turn, field)
-        if value is not None and not isinstance(value, str):
-            return f"it returned a Turn whose {field} is a {type(value).__name__}; it must be a str or None"
-    if not all(isinstance(call, ToolCall) for call in turn.tool_calls):
-        return "it returned a Turn whose tool_calls are not all ToolCall(name, arguments)"
-    return None
 
 
 def _failed(what: str) -> Turn:

@@ -238,7 +238,7 @@ class _Judging:
             0.0,
             reason,
             outcome,
-            actual_tool=call.name if (call.name or "").strip() else None,
+            actual_tool=call.name if isinstance(call.name, str) and call.name.strip() else None,
             actual_arguments=sent.text,
             tool_passed=tool_passed,
             schema_valid=schema.valid(sent.value, sent.text) if schema is not None and sent.value is not None else None,

@@ -6,9 +6,17 @@ one judgement of it. All are immutable, and all of their text can enter a DataFr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
+
+_MOST_TOKENS = 2**53  # beyond it a count is nonsense, and no column could hold it
+# What a request may fail of; other errors (truncated, reviewer, judge_unreadable) are found when a turn is scored.
+REQUEST_ERRORS = frozenset(
+    {"timeout", "rate_limit", "quota", "connection", "server", "bad_request", "auth", "bad_response", "model"}
+)
 
 
 def clean_text(text: str) -> str:
@@ -55,7 +63,7 @@ class Usage:
         found: list[int | None] = []
         for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
             given = [value.get(name) for name in names] if isinstance(value, Mapping) else []
-            found.append(next((n for n in given if isinstance(n, int) and not isinstance(n, bool)), None))
+            found.append(next((n for n in map(_count, given) if n is not None), None))
         return cls(*found)
 
 
@@ -65,8 +73,10 @@ class Turn:
 
     `tool_calls`, `answer` (the text), `finish_reason` and `usage` are as sent. `flags` are notes on the
     shape of the reply ("refused", "token_limit", …). Where the request failed after its retries,
-    `error_kind` (the kinds of SCORING.md 1) and `error` (a sentence) are set and the rest is empty.
+    `error_kind` (one of `REQUEST_ERRORS`) and `error` (a sentence) are set and the rest is empty.
     `attempts` counts requests sent, `latency_s` is seconds from sending the one that was answered.
+
+    Raises TypeError or ValueError for a value that no results frame could hold.
     """
 
     tool_calls: Sequence[ToolCall] = ()
@@ -83,10 +93,33 @@ class Turn:
         object.__setattr__(self, "tool_calls", tuple(self.tool_calls or ()))
         object.__setattr__(self, "flags", tuple(self.flags or ()))
         object.__setattr__(self, "usage", Usage.of(self.usage))
-        for attribute in ("answer", "finish_reason", "error"):
+        for attribute in ("answer", "finish_reason", "error_kind", "error"):
             value = getattr(self, attribute)
-            if isinstance(value, str):
-                object.__setattr__(self, attribute, clean_text(value))
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"a Turn's {attribute} must be a str or None, got {type(value).__name__}")
+            object.__setattr__(self, attribute, clean_text(value) if value is not None else None)
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        if not all(isinstance(flag, str) for flag in self.flags):
+            raise TypeError(f"a Turn's flags must be words, got {self.flags!r:.80}")
+        if self.error_kind is not None and self.error_kind not in REQUEST_ERRORS:
+            allowed = ", ".join(sorted(REQUEST_ERRORS))
+            raise ValueError(f"a Turn's error_kind must be one of {allowed}; got {self.error_kind!r:.80}")
+        if self.attempts is not None:
+            if _count(self.attempts) is None:
+                raise ValueError(f"a Turn's attempts must be a count, got {self.attempts!r:.80}")
+            object.__setattr__(self, "attempts", int(self.attempts))
+        if self.latency_s is not None:
+            if not isinstance(self.latency_s, Real) or not math.isfinite(self.latency_s):
+                raise ValueError(f"a Turn's latency_s must be a number of seconds, got {self.latency_s!r:.80}")
+            object.__setattr__(self, "latency_s", float(self.latency_s))
+
+
+def _count(value: Any) -> int | None:
+    """The value as a count that a column can hold; None for anything else."""
+    is_count = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < _MOST_TOKENS
+    return int(value) if is_count else None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from .records import ToolCall, Turn, Usage
 
 FIRST_WORDS = 240  # characters of a body that are quoted
 LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
-_MOST_TOKENS = 2**53  # beyond it a count is nonsense, and no column could hold it
 
 Mask = Callable[[str], str]
 
@@ -231,9 +230,7 @@ def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
 
 
 def _usage(given: Any) -> Usage:
-    found = Usage.of(given if isinstance(given, Mapping) else None)
-    counts = (found.input_tokens, found.output_tokens)
-    return Usage(*(n if n is not None and 0 <= n < _MOST_TOKENS else None for n in counts))
+    return Usage.of(given if isinstance(given, Mapping) else None)
 
 
 def _word(value: Any) -> str | None:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .calls import as_call, read_arguments
 from .datasets import EvalCase
 from .evaluators import mismatch_rows
 from .jsontext import write
-from .records import ToolCall, Turn, Usage, Verdict, clean_text
+from .records import REQUEST_ERRORS, ToolCall, Turn, Usage, Verdict, clean_text
 
 Row = dict[str, Any]
 
@@ -92,20 +93,21 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
     )
 
 
-# Errors of the request itself; the other kinds (truncated, reviewer, judge_unreadable) are found again by scoring.
-REQUEST_ERRORS = frozenset(
-    {"timeout", "rate_limit", "quota", "connection", "server", "bad_request", "auth", "bad_response", "model"}
-)
-
-
 def cases_in_order(cases: Iterable[EvalCase]) -> dict[str, int]:
     """Each case id with its place in the dataset."""
     return {case.id: place for place, case in enumerate(cases)}
 
 
-def _call_entry(call: ToolCall) -> Row:
-    """One call as it came; what has no JSON form (a recorded NaN) becomes the text that Python writes for it."""
-    arguments = call.arguments if call.arguments is None or isinstance(call.arguments, str) else dict(call.arguments)
+def _call_entry(given: Any) -> Row:
+    """One call as it came; what has no JSON form (a recorded NaN) becomes the text that Python writes for it.
+
+    Arguments without one become text that is no JSON, so that they are found unparsable when they are scored again.
+    """
+    call = as_call(given)
+    arguments: Any = call.arguments
+    if arguments is not None and not isinstance(arguments, str):
+        sent = read_arguments(arguments)
+        arguments = sent.text if sent.value is None else dict(arguments)
     entry: Row = {"name": call.name, "arguments": arguments}
     if call.kind != "function":
         entry["kind"] = call.kind
@@ -113,7 +115,7 @@ def _call_entry(call: ToolCall) -> Row:
         entry["raw"] = call.raw
     try:
         write(entry)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         entry = {
             name: value if value is None or isinstance(value, str) else _as_json(value) for name, value in entry.items()
         }
@@ -129,5 +131,9 @@ def _sum(name: str, reviews: Iterable[Mapping[str, Any]]) -> Any:
 def _as_json(value: Any) -> str:
     try:
         return write(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
         return clean_text(json.dumps(value, ensure_ascii=False, default=str))
+    except (TypeError, ValueError, RecursionError):
+        return clean_text(repr(value))
