@@ -56,6 +56,11 @@ class CaseComparison:
         """What became of the case."""
         return str(self.row["status"])
 
+    def _repr_html_(self) -> str:
+        from .comparison_html import case_page
+
+        return str(case_page(self))
+
 
 def compare_case(
     row: pd.Series[Any], baseline: Mapping[str, Any] | None, candidate: Mapping[str, Any] | None

@@ -71,13 +71,13 @@ class CompareRuns(LiveWidget):
         filters = W.Box([self.status, self.tool, self.tag, self.text], layout=W.Layout(flex_flow="row wrap"))
         self._body = W.VBox([self._top, self._picture, filters, self.case_list, pages, self._detail])
         self.children = (self.picker, self._told, self._body)
-        self.picker.observe(self.guarded(self._compare), ["pair", "refreshed"])
+        self.picker.observe(self.guarded(self._redraw), ["pair", "refreshed"])
         for control in (self.status, self.tool, self.tag, self.text):
             control.observe(self.guarded(self._filtered), "value")
         self.case_list.observe(self.guarded(self._opened), "value")
         self.back.on_click(self.guarded(lambda: self._turn(-1)))
         self.on_.on_click(self.guarded(lambda: self._turn(1)))
-        self.guarded(self._compare)()
+        self.guarded(self._redraw)()
 
     @property
     def baseline(self) -> str | None:
@@ -122,7 +122,7 @@ class CompareRuns(LiveWidget):
             parts += [tag("h4", "Case shown"), case_view(self.comparison.case(self.selected_case))]
         return tag("div", *parts, cases_view(self.comparison, self._cases))
 
-    def _compare(self) -> None:
+    def _redraw(self) -> None:
         pair = [self.picker.runs.get(run or "") for run in self.picker.pair]
         key = [run and (run.run_id, run.description.get("counts"), run.path, run.journal) for run in pair]
         if key == self._compared:

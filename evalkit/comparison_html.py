@@ -35,6 +35,11 @@ def comparison_page(comparison: Comparison) -> Markup:
     )
 
 
+def case_page(case: CaseComparison) -> Markup:
+    """One case on a page of its own: what `CaseComparison` shows of itself in a notebook."""
+    return page(case_view(case))
+
+
 def verdict_view(comparison: Comparison) -> Markup:
     """Which runs, the verdict in words, and what limits it."""
     kind = comparison.verdict.partition(" ")[0]
