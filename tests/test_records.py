@@ -70,7 +70,7 @@ def test_a_call_of_any_kind_is_scored_stored_and_scored_again_alike(call, tmp_pa
     turn = ek.Turn(tool_calls=[call])
 
     class Recorded:
-        name, settings = "recorded", {}  # noqa: RUF012
+        name, settings = "recorded", {}
 
         def session(self):
             return self
