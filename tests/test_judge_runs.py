@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -518,3 +519,18 @@ def test_the_command_line_judges_shows_reasons_and_rescores(endpoint, tmp_path):
     assert re.search(r"lexical cannot answer in text.*Use a model", errors)
     code, output, errors = command(endpoint, tmp_path, "run", "quiz", "--model", "student")
     assert "The model judged its own answers (self_judged)" in output
+
+
+def test_the_final_answer_set_uses_every_reviewer_and_judge():
+    dataset = ek.load_dataset(Path(__file__).parent.parent / "eval_data" / "final_answers.json")
+    used = {spec["reviewer"] for case in dataset.cases for spec in case.reviewers}
+    assert used == BUILT_IN
+    assert len(dataset) >= 40
+    assert {case.kind for case in dataset.cases} == {"final_answer"}
+    assert sum(case.input[-1]["role"] == "tool" for case in dataset.cases if not isinstance(case.input, str)) >= 4
+
+
+BUILT_IN = {
+    "exact_match", "valid_json", "valid_xml", "string_contains", "json_schema_match", "levenshtein", "regex_match",
+    "numeric_match", "tone", "factuality", "closed_qa", "judge",
+}  # fmt: skip
