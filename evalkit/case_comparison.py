@@ -13,7 +13,7 @@ from .valuepaths import inside, place_of
 if TYPE_CHECKING:
     import pandas as pd
 
-MATCHING, UNCHECKED = "", "not checked"
+MATCHING, UNCHECKED, ALLOWED = "", "not checked", ", allowed"
 
 
 class ArgumentRow(NamedTuple):
@@ -134,7 +134,8 @@ def _kind(mismatch: Mapping[str, Any] | None, expected: Any, actual: Any) -> str
     if mismatch is None:
         return UNCHECKED if expected is _NOTHING and actual is not _NOTHING else MATCHING
     note = mismatch.get("note")
-    return str(mismatch.get("kind", "")) + (f" ({note})" if note else "")
+    allowed = ALLOWED if mismatch.get("ok") else ""
+    return str(mismatch.get("kind", "")) + (f" ({note})" if note else "") + allowed
 
 
 def _sent(side: Mapping[str, Any]) -> Any:

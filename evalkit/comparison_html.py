@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .case_comparison import UNCHECKED, ArgumentRow, CaseComparison
+from .case_comparison import ALLOWED, UNCHECKED, ArgumentRow, CaseComparison
 from .compare_words import MEASURES, p_text, rate, signed
 from .html import Markup, block, diff, fold, image, inline, lines, page, table, tag
 
@@ -74,7 +74,7 @@ def tools_view(tools: pd.DataFrame, on: str, name: str = "expected_tool") -> Mar
     measure = MEASURES[on]
     heads = (
         name.replace("_", " "), "n", f"baseline {measure}", f"candidate {measure}", "difference (95 % interval)",
-        "p", "p (Holm)", "improved", "regressed", "errors", "verdict",
+        "p (Holm)", "improved, regressed", "errors", "verdict",
     )  # fmt: skip
     rows = [
         (
@@ -83,16 +83,14 @@ def tools_view(tools: pd.DataFrame, on: str, name: str = "expected_tool") -> Mar
             _with_interval(row["baseline"], row["baseline_low"], row["baseline_high"]),
             _with_interval(row["candidate"], row["candidate_low"], row["candidate_high"]),
             f"{signed(row['difference'])} ({signed(row['ci_low'])} to {signed(row['ci_high'])})" if row["n"] else "–",
-            p_text(row["p_value"]).removeprefix("p ").removeprefix("= "),
             p_text(row["p_holm"]).removeprefix("p ").removeprefix("= "),
-            row["improved"],
-            row["regressed"],
+            f"{row['improved']:,}, {row['regressed']:,}",
             row["errors"],
             _verdict(row["verdict"]),
         )
         for row in tools.to_dict("records")
     ]
-    return table(heads, rows, numbers=range(1, 10))
+    return table(heads, rows, numbers=range(1, 8))
 
 
 def chart_view(comparison: Comparison) -> Markup:
@@ -245,7 +243,7 @@ def _secondary(row: Mapping[str, Any]) -> str:
 def _argument(one: ArgumentRow) -> tuple[Any, ...]:
     cells: list[Any] = [one.path or "(all)", block(_text(one.expected), 400)]
     for value, kind in ((one.baseline, one.baseline_kind), (one.candidate, one.candidate_kind)):
-        wrong = kind not in ("", UNCHECKED)
+        wrong = kind not in ("", UNCHECKED) and not kind.endswith(ALLOWED)
         shown = tag("span", "not sent", class_="ek-faint") if value is None else block(value, 400)
         cells += [shown, tag("span", inline(kind), class_="ek-badge ek-regressed" if wrong else "ek-faint")]
     return tuple(cells)

@@ -56,9 +56,9 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     wrong = set(given) - _ATTRIBUTES
     if wrong or not str(given.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,"):
         raise ValueError(f"no view has an element with {', '.join(sorted(wrong)) or 'an image from elsewhere'}")
-    written = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in given.items())
+    written = Markup("").join(Markup(' {}="{}"').format(key, _visible(str(value))) for key, value in given.items())
     start = Markup("<{}{}>").format(name, written)
-    return start if name in _VOID else Markup("{}{}</{}>").format(start, Markup("").join(map(escape, children)), name)
+    return start if name in _VOID else Markup("{}{}</{}>").format(start, Markup("").join(map(_escaped, children)), name)
 
 
 def inline(text: object, longest: int | None = None) -> Markup:
@@ -130,6 +130,10 @@ def page(*content: Any) -> Markup:
     return tag("div", tag("style", _STYLE), *content, class_="ek mathjax_ignore tex2jax_ignore")
 
 
+def _escaped(child: Any) -> Markup:
+    return child if isinstance(child, Markup) else escape(_visible(str(child)))
+
+
 def _visible(text: str) -> str:
     return _HIDDEN.sub(lambda found: found.group().encode("unicode_escape", "surrogatepass").decode(), text)
 
@@ -153,15 +157,17 @@ def _folded(length: int, beginning: Any, whole: Markup) -> Markup:
 
 _STYLE = Markup("""
 .ek { color: var(--jp-content-font-color1, inherit); font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif); }
-.ek p { margin: .4em 0; } .ek h3 { font-size: 1.1em; margin: 1.1em 0 .3em; } .ek h4 { margin: .8em 0 .2em; }
+.ek.ek p { margin: .4em 0; } .ek.ek h3 { font-size: 1.1em; margin: 1.1em 0 .3em; }
+.ek.ek h4 { font-size: 1em; font-weight: 600; margin: .8em 0 .2em; }
 .ek ul { margin: .3em 0; padding-left: 1.4em; }
 .ek-wide { overflow-x: auto; }
-.ek table { border-collapse: collapse; border: 0; margin: .3em 0; font-variant-numeric: tabular-nums; }
-.ek th, .ek td { text-align: left; vertical-align: top; padding: .2em .7em; border: 0;
+.ek.ek table { border-collapse: collapse; border: 0; margin: .3em 0; table-layout: auto; font-size: inherit;
+  font-variant-numeric: tabular-nums; }
+.ek.ek th, .ek.ek td { text-align: left; vertical-align: top; padding: .2em .7em; border: 0;
   border-bottom: 1px solid var(--jp-border-color2, #cccccc80); color: inherit; background: none; max-width: 34em;
   overflow-wrap: anywhere; }
-.ek th { font-weight: 600; white-space: nowrap; }
-.ek td.ek-number, .ek th.ek-number { text-align: right; white-space: nowrap; }
+.ek.ek th { font-weight: 600; }
+.ek.ek td.ek-number, .ek.ek th.ek-number { text-align: right; white-space: nowrap; }
 .ek-text { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .ek-code { font-family: var(--jp-code-font-family, monospace); font-size: .95em; }
 .ek del { background: rgba(213, 94, 0, .22); text-decoration: line-through; color: inherit; }

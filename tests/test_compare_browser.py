@@ -81,7 +81,7 @@ def test_two_runs_are_chosen_filtered_and_read_in_jupyterlab(project):
         assert "No evidence of a difference: the mean score stayed at 0.800 over 40 shared cases" in text
         text = lab.choose("candidate", "2026-11-03")
         assert "Worse: the mean score fell from 0.800 to 0.400 over 40 shared cases" in text
-        assert "all changes (20): 20 cases" in text
+        assert "all changes (16): 16 cases" in text
         lab.choose("cases", "all changes")
         assert "tool-1 <b>: " in lab.choose("tool", "tool-1")
         lab.choose("tool", "all tools")
