@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .errors import SettingsError as SettingsError
     from .evaluators import evaluate_answer as evaluate_answer
     from .evaluators import evaluate_tool_call as evaluate_tool_call
+    from .frame_view import show as show
     from .history import list_runs as list_runs
     from .history import load_history as load_history
     from .history import load_run as load_run
@@ -93,6 +94,7 @@ _HOMES = {
     "datasets": ("Dataset", "EvalCase", "load_dataset"),
     "errors": ("DatasetError", "RunStopped", "SchemaError", "SettingsError"),
     "evaluators": ("evaluate_answer", "evaluate_tool_call"),
+    "frame_view": ("show",),
     "history": ("list_runs", "load_history", "load_run"),
     "history_scan": ("history_accuracy",),
     "lexical": ("LexicalBaseline",),

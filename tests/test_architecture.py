@@ -32,7 +32,7 @@ EAST = """
 stats tallies paired selection reading history history_scan shared_cases dask_frames annotations
 """.split()
 SECOND = """
-plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion plot_comparison charts html
+plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion plot_comparison charts html frame_view
 """.split()
 THIRD = """
 metrics review_table comparison comparison_html compare_pairs compare_tests compare_words case_comparison run_differences

@@ -1,0 +1,84 @@
+"""A frame as a table to be read: whole texts on the left, rates with two decimals, a dash where nothing is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .html import block, page, table, tag
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONG = 500  # characters of a text; the rest is folded
+NOT_KNOWN = "–"
+
+
+class FrameView:
+    """What `show` gives: a notebook shows it as a table, anything else as text."""
+
+    def __init__(self, frame: pd.DataFrame, rows: int) -> None:
+        self._total = len(frame)
+        self._frame = frame.head(rows)
+
+    def _repr_html_(self) -> str:
+        frame = self._frame
+        if not self._total:
+            heads = ", ".join(map(str, frame.columns))
+            return str(page(tag("p", f"No rows to show ({heads}).", class_="ek-faint")))
+        columns = [_cells(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        numbers = [place for place in range(frame.shape[1]) if _is_number(frame.iloc[:, place])]
+        shown = table([str(name) for name in frame.columns], zip(*columns, strict=True), numbers=numbers)
+        more = f"{len(frame):,} of {self._total:,} rows" if len(frame) < self._total else ""
+        return str(page(shown, tag("p", more, class_="ek-faint") if more else ""))
+
+    def __repr__(self) -> str:
+        return repr(self._frame)
+
+
+def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:
+    """A view of the first `rows` rows of a frame, for reading: texts whole (long ones fold), on the left; rates
+    with two decimals (four where all are small); times to the minute; – where nothing is known. A named
+    index becomes columns, any other is left out.
+    """
+    named = [name for name in frame.index.names if name is not None]
+    return FrameView(frame.reset_index(named) if named else frame, rows)
+
+
+def _cells(values: pd.Series[Any]) -> list[Any]:
+    import pandas as pd
+
+    known = values.notna().tolist()
+    if isinstance(values.dtype, pd.DatetimeTZDtype) or values.dtype.kind == "M":
+        texts = [f"{value:%Y-%m-%d %H:%M}" if there else "" for value, there in zip(values, known, strict=True)]
+    elif _is_number(values):
+        texts = _numbers(values)
+    else:
+        texts = [str(value) for value in values]
+    return [_cell(text) if there else _MISSING for text, there in zip(texts, known, strict=True)]
+
+
+_MISSING = tag("span", NOT_KNOWN, class_="ek-faint")
+
+
+def _cell(text: str) -> Any:
+    return block(text, LONG) if "\n" in text or len(text) > LONG else text
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    return str(values.dtype).lower().startswith(("int", "uint", "float"))
+
+
+def _numbers(values: pd.Series[Any]) -> list[str]:
+    """Whole numbers whole; of a column of rates every one with decimals, that they stand below one another."""
+    known = values.dropna().astype("float64")
+    largest = known.abs().max()
+    counts = bool((known % 1 == 0).all()) or largest > 1
+    decimals = 2 if not largest < 0.1 else 4
+    return [
+        "" if one != one else _number(one, 0 if counts and one % 1 == 0 else decimals)
+        for one in values.astype("float64")
+    ]
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}"
