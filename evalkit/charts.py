@@ -96,6 +96,7 @@ def _sized(figure: Figure, size: Size) -> Iterator[None]:
 
     before = float(figure.get_figwidth()), float(figure.get_figheight())
     factor = size.letters / mpl.rcParams["font.size"]
+    _lay_out_anew(figure)
     undo = _scale_ticks(figure, factor) + _scale_texts(figure, factor)
     figure.set_size_inches(size.width, size.height, forward=False)
     try:
@@ -104,6 +105,17 @@ def _sized(figure: Figure, size: Size) -> Iterator[None]:
         figure.set_size_inches(before, forward=False)
         for setter, value in reversed(undo):
             setter(value)
+        _lay_out_anew(figure)
+
+
+def _lay_out_anew(figure: Figure) -> None:
+    """Forget where axes were moved to make room for their labels: the next layout depends on where it begins."""
+    if figure.get_layout_engine() is None:
+        return
+    for ax in figure.axes:
+        spec = ax.get_subplotspec()
+        if spec is not None:
+            ax.set_subplotspec(spec)
 
 
 def _scale_texts(figure: Figure, factor: float) -> list[tuple[Any, Any]]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.dates import AutoDateLocator, DateFormatter
+from matplotlib.dates import (
+    DAILY,
+    HOURLY,
+    MINUTELY,
+    MONTHLY,
+    SECONDLY,
+    YEARLY,
+    AutoDateLocator,
+    DateFormatter,
+)
 
 from .plot_style import figure_of
 
@@ -13,13 +22,16 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 # From so many days on: how a date is written, and the letters that it takes, its distance to the next included.
-_FORMS = ((900, "%Y-%m", 9.5), (330, "%b %Y", 10.5), (3, "%d %b", 7), (1, "%d %b %H:%M", 14), (0, "%H:%M", 7))
+_FORMS = ((900, "%Y-%m", 9.5), (330, "%b %Y", 10.5), (3, "%d %b", 7), (1, "%d %b\n%H:%M", 7), (0, "%H:%M", 7))
 
 
 class _DatesThatFit(AutoDateLocator):
     def __init__(self, letters: float) -> None:
         super().__init__(tz=UTC, minticks=1)  # type: ignore[no-untyped-call]
         self._letters = letters
+        longest = {YEARLY: 1000, MONTHLY: 12, DAILY: 31, HOURLY: 24, MINUTELY: 60, SECONDLY: 60}
+        for unit, step in longest.items():  # else it warns where few dates have room
+            self.intervald[unit] = [*self.intervald[unit], step]
 
     def get_locator(self, dmin: datetime, dmax: datetime) -> Any:
         axis: Any = self.axis

@@ -59,9 +59,7 @@ def export_table(
 def table_text(frame: pd.DataFrame, form: str) -> str:
     """The columns of a frame as text in the form "csv", "markdown" or "html"."""
     if form == "csv":
-        safe = safe_cells(frame)
-        safe.columns = safe_cells(frame.columns.astype("str").to_frame(index=False))[0].tolist()
-        return str(safe.to_csv(index=False, lineterminator="\n"))
+        return _csv(frame)
     if form == "markdown":
         return _markdown(frame)
     return str(frame.to_html(index=False, escape=True, border=0, na_rep="")) + "\n"
@@ -74,6 +72,16 @@ def _flat(frame: pd.DataFrame, *, with_index: bool) -> pd.DataFrame:
         " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name) for name in table
     ]
     return table.set_axis(names, axis=1)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    import pandas as pd
+
+    kinds = {place: "object" for place, kind in enumerate(frame.dtypes) if isinstance(kind, pd.CategoricalDtype)}
+    numbered = frame.set_axis(range(frame.shape[1]), axis=1).astype(kinds)
+    safe = safe_cells(numbered.rename(columns=str))
+    header: list[str] = safe_cells(pd.DataFrame({"name": list(frame.columns)}, dtype="str"))["name"].tolist()
+    return str(safe.to_csv(index=False, header=header, lineterminator="\n"))
 
 
 def _markdown(frame: pd.DataFrame) -> str:
