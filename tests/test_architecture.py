@@ -35,7 +35,7 @@ SECOND = """
 plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion plot_comparison charts html frame_view
 """.split()
 THIRD = """
-metrics review_table comparison comparison_html compare_pairs compare_tests compare_words case_comparison run_differences
+metrics confusion wrong_trials repeats agreement review_table comparison comparison_html compare_pairs compare_tests compare_words case_comparison run_differences
 case_view case_html run_changes
 """.split()
 ROOF = """
