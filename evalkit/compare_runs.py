@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PAGE = 50  # cases in the list at once
 CHANGES, FLIPPED, EVERYTHING, ANY = "changes", "flipped", "everything", ""
 _FINAL = "\x00final answers"
-_SEARCHED = ("case_id", "input", "baseline_answer", "candidate_answer", "baseline_reason", "candidate_reason")
+_SEARCHED = ("input", "baseline_answer", "candidate_answer", "baseline_reason", "candidate_reason")
 
 
 class CompareRuns(LiveWidget):
@@ -188,9 +188,11 @@ class CompareRuns(LiveWidget):
             tools = found["expected_tool"]
             found = found[tools.isna() if self.tool.value == _FINAL else tools == self.tool.value]
         if self.tag.value != ANY:
-            found = found[[self.tag.value in tags_of(text) for text in found["tags"]]]
+            tagged = {text for text in found["tags"].dropna().unique() if self.tag.value in tags_of(text)}
+            found = found[found["tags"].isin(tagged)]
         if words := self.text.value.casefold().split():
-            texts = found[list(_SEARCHED)].fillna("").agg("\n".join, axis=1).str.casefold()
+            others = [found[name] for name in _SEARCHED]
+            texts = found["case_id"].str.cat(others, sep="\n", na_rep="").str.casefold()
             for word in words:
                 found = found[texts.loc[found.index].str.contains(word, regex=False)]
         self._cases = found

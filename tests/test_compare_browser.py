@@ -97,7 +97,7 @@ def test_two_runs_are_chosen_filtered_and_read_in_jupyterlab(project):
 def test_a_cell_run_again_and_again_leaves_one_widget_and_no_figure(project):
     count = (
         "import ipywidgets, matplotlib.pyplot as plt\n"
-        "print('alive', sum(type(w).__name__ == 'CompareRuns' for w in ipywidgets.Widget.widgets.values()),"
+        "print('alive', sum(type(w).__name__ == 'CompareRuns' for w in ipywidgets.widgets.widget._instances.values()),"
         " 'figures', len(plt.get_fignums()))"
     )
     notebook = json.loads((project / "compare.ipynb").read_text())
