@@ -28,6 +28,11 @@ class ArgumentRow(NamedTuple):
     candidate: str | None
     candidate_kind: str
 
+    @staticmethod
+    def is_wrong(kind: str) -> bool:
+        """Whether a kind is one that counts against the call."""
+        return kind not in (MATCHING, UNCHECKED) and not kind.endswith(ALLOWED)
+
 
 class ReviewRow(NamedTuple):
     """What one reviewer or judge said of each side's answer: `(passed, score, reason)`, or None where not asked."""

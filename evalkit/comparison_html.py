@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .case_comparison import ALLOWED, UNCHECKED, ArgumentRow, CaseComparison
 from .compare_words import MEASURES, p_text, rate, signed
 from .html import Markup, block, diff, fold, image, inline, lines, page, table, tag
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .case_comparison import ArgumentRow, CaseComparison
     from .comparison import Comparison
 
 DETAILED = 20  # changed cases shown in full on a page
@@ -243,7 +243,7 @@ def _secondary(row: Mapping[str, Any]) -> str:
 def _argument(one: ArgumentRow) -> tuple[Any, ...]:
     cells: list[Any] = [one.path or "(all)", block(_text(one.expected), 400)]
     for value, kind in ((one.baseline, one.baseline_kind), (one.candidate, one.candidate_kind)):
-        wrong = kind not in ("", UNCHECKED) and not kind.endswith(ALLOWED)
+        wrong = one.is_wrong(kind)
         shown = tag("span", "not sent", class_="ek-faint") if value is None else block(value, 400)
         cells += [shown, tag("span", inline(kind), class_="ek-badge ek-regressed" if wrong else "ek-faint")]
     return tuple(cells)
