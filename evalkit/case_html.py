@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .case_comparison import UNCHECKED, ArgumentRow
+from .case_comparison import ALLOWED, UNCHECKED, ArgumentRow
 from .case_view import CaseView, content_of, text_of
 from .html import Markup, block, fold, inline, table, tag
 
@@ -117,9 +117,8 @@ def _kind(view: CaseView, one: ArgumentRow) -> Markup:
     if not one.candidate_kind or one.candidate_kind == UNCHECKED:
         compared = view.row.get("arguments_passed") is not None
         return tag("span", one.candidate_kind or ("right" if compared else "not compared"), class_="ek-faint")
-    if view.tolerates(one.path):
-        return tag("span", inline(f"{one.candidate_kind}: allowed"), class_="ek-faint")
-    return tag("span", inline(one.candidate_kind), class_="ek-badge ek-worse")
+    wrong = not one.candidate_kind.endswith(ALLOWED)
+    return tag("span", inline(one.candidate_kind), class_="ek-badge ek-worse" if wrong else "ek-faint")
 
 
 def _calls(view: CaseView) -> Markup:

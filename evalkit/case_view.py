@@ -61,10 +61,6 @@ class CaseView:
             return text_of(self.row.get("answer"))
         return "nothing that could be scored" if self.verdict == "error" and called is None else _tool(called)
 
-    def tolerates(self, path: str) -> bool:
-        """Whether the difference at this place in the arguments is one that costs nothing (a default sent along)."""
-        return any(one.get("ok") for one in read_list(self.row.get("mismatches")) if one.get("path") == path)
-
     @property
     def calls(self) -> list[str]:
         """Every call that came, as one line of text each."""
