@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
 
 from .errors import SettingsError
 from .jsontext import fingerprint
+from .loops import in_thread
 from .records import ToolCall, Turn
 from .retries import Notify
 from .tools import Tool
@@ -68,7 +67,7 @@ class CallableSession:
             if inspect.iscoroutinefunction(self._function):
                 returned = self._function(*given)
             else:
-                returned = await _in_thread(self._function, *given)
+                returned = await in_thread(self._function, *given)
             if isinstance(returned, Awaitable):
                 returned = await returned
             turn = _turn_of(returned)
@@ -81,40 +80,6 @@ class CallableSession:
             turn = _failed(f"{type(error).__name__}: {error}")
         latency = time.monotonic() - started if turn.latency_s is None and turn.error_kind is None else turn.latency_s
         return replace(turn, attempts=turn.attempts or 1, latency_s=latency)
-
-
-async def _in_thread(function: Callable[..., Any], *given: Any) -> Any:
-    """What the function returns, called in a daemon thread: one that hangs can keep neither loop nor process."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[Any] = loop.create_future()
-    context = copy_context()
-
-    def settle(returned: Any, error: Exception | None) -> None:
-        if outcome.done():
-            return
-        if error is None:
-            outcome.set_result(returned)
-        else:
-            outcome.set_exception(error)
-
-    def work() -> None:
-        returned: Any = None
-        failure: Exception | None = None
-        try:
-            returned = context.run(function, *given)
-        except StopIteration as error:
-            failure = RuntimeError(f"StopIteration: {error}")  # a future cannot hold one
-        except Exception as error:
-            failure = error
-        except BaseException as error:
-            failure = RuntimeError(f"{type(error).__name__}: {error}")  # SystemExit must not end the run
-        try:
-            loop.call_soon_threadsafe(settle, returned, failure)
-        except RuntimeError:
-            return  # the loop has ended meanwhile, and nobody waits for this any more
-
-    threading.Thread(target=work, daemon=True, name="evalkit-model").start()
-    return await outcome
 
 
 def _turn_of(returned: Any) -> Turn:

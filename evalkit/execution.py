@@ -19,6 +19,7 @@ from .datasets import Dataset, EvalCase
 from .errors import SettingsError
 from .evaluators import evaluate_answer, evaluate_tool_call
 from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
+from .loops import in_thread, to_the_end
 from .models import Model, Session
 from .prices import Prices, cost
 from .records import Turn, Verdict
@@ -96,6 +97,7 @@ class Execution:
     _answered: bool = False
     _asked: int = 0
     _last_error: str = ""
+    _scoring: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
@@ -122,8 +124,28 @@ class Execution:
             else:
                 turn, known = await self._ask(case, trial, session)
             judged = await self._judged(case, trial, turn, known, bench) if bench and judges_of(case, turn) else None
-            row = row_of(case, trial, turn, score_turn(case, turn, self.dataset.tools, judged)) | known
-            self._finish(row, None if stored else turn)
+            await to_the_end(self._settle(case, trial, turn, known, judged, is_new=stored is None))
+
+    async def _settle(
+        self,
+        case: EvalCase,
+        trial: int,
+        turn: Turn,
+        known: dict[str, Any],
+        judged: Mapping[int, Verdict] | None,
+        *,
+        is_new: bool,
+    ) -> None:
+        """Score and write down one trial."""
+        self._finish(await self._row(case, trial, turn, known, judged), turn if is_new else None)
+
+    async def _row(
+        self, case: EvalCase, trial: int, turn: Turn, known: dict[str, Any], judged: Mapping[int, Verdict] | None
+    ) -> Row:
+        """The row of a trial. It is scored beside the event loop, so that a slow reviewer holds up no request."""
+        async with self._scoring:  # one at a time: reviewers of one's own need not be made for threads
+            verdict = await in_thread(score_turn, case, turn, self.dataset.tools, judged)
+        return row_of(case, trial, turn, verdict) | known
 
     async def _ask(self, case: EvalCase, trial: int, session: Session | None) -> tuple[Turn, dict[str, Any]]:
         """What the model sends back, and the row's values that only now can be known."""
@@ -141,17 +163,16 @@ class Execution:
     ) -> Mapping[int, Verdict]:
         """The judges' verdicts. The answer is written down before they are asked, so that it is paid for once."""
 
-        def keep(judged: Mapping[int, Verdict]) -> None:
-            verdict = score_turn(case, turn, self.dataset.tools, judged)
-            self.sink.append(row_of(case, trial, turn, verdict) | known)
+        async def keep(judged: Mapping[int, Verdict]) -> None:
+            self.sink.append(await self._row(case, trial, turn, known, judged))
 
         stored = self.answered.get((case.id, trial))
         if stored is None:
-            keep({})
+            await to_the_end(keep({}))
         try:
             return await bench.judge(case, turn, reviews_in(stored or {}), notify=self._notify)
         except NoJudge as error:
-            keep(error.judged)
+            await to_the_end(keep(error.judged))
             raise Stop(f"{error} The answers are kept, and no model is asked again for them.") from None
 
     def _notify(self, text: str) -> None:
@@ -212,7 +233,7 @@ def score_turn(
         if case.kind == "final_answer":
             return evaluate_answer(case, turn or Turn(), judged=judged)
         return evaluate_tool_call(case, turn, tuple(tools))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"the trial could not be scored: {type(error).__name__}: {error}"
         return Verdict(None, None, reason, outcome="error", error_kind="reviewer")
 

@@ -1,7 +1,8 @@
 """One coroutine, driven from anywhere: a script, a notebook cell (whose loop already runs), a worker thread.
 
 Nothing is patched: the coroutine gets a thread and an event loop of its own, and the calling thread waits in short
-steps, so that Ctrl-C and the notebook's stop button reach it.
+steps, so that Ctrl-C and the notebook's stop button reach it. `in_thread` and `to_the_end` are for what a coroutine
+must not do itself (block) or leave undone (write down what was paid for).
 """
 
 from __future__ import annotations
@@ -51,6 +52,57 @@ def drive(main: Callable[[], Coroutine[Any, Any, T]], tick: Callable[[], None] =
         raise box["error"]
     result: T = box["result"]
     return result
+
+
+async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
+    """What the function returns, called in a daemon thread: one that hangs can keep neither loop nor process.
+
+    Whatever it raises is raised here; what is no Exception (SystemExit) as a RuntimeError.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(returned: Any, error: Exception | None) -> None:
+        if outcome.done():
+            return
+        if error is None:
+            outcome.set_result(returned)
+        else:
+            outcome.set_exception(error)
+
+    def work() -> None:
+        returned: Any = None
+        failure: Exception | None = None
+        try:
+            returned = context.run(function, *given)
+        except StopIteration as error:
+            failure = RuntimeError(f"StopIteration: {error}")  # a future cannot hold one
+        except Exception as error:
+            failure = error
+        except BaseException as error:
+            failure = RuntimeError(f"{type(error).__name__}: {error}")  # SystemExit must not end the run
+        try:
+            loop.call_soon_threadsafe(settle, returned, failure)
+        except RuntimeError:
+            return  # the loop has ended meanwhile, and nobody waits for this any more
+
+    threading.Thread(target=work, daemon=True, name="evalkit-call").start()
+    return await outcome
+
+
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, which goes on to its end even where the task that awaits it is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody is warned of it
+        raise
 
 
 def _wait(ended: threading.Event, tick: Callable[[], None]) -> None:

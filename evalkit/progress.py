@@ -68,4 +68,6 @@ def say(text: str) -> None:
 def _is_watched() -> bool:
     if os.environ.get("EVALKIT_NO_PROGRESS"):
         return False
-    return "ipykernel" in sys.modules or sys.stderr.isatty()
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None or sys.stderr.isatty()

@@ -588,7 +588,7 @@ def test_a_function_that_returns_after_its_loop_has_ended_does_no_harm():
         task.cancel()
 
     asyncio.run(give_up())
-    (thread,) = [one for one in threading.enumerate() if one.name == "evalkit-model"]
+    (thread,) = [one for one in threading.enumerate() if one.name == "evalkit-call"]
     release.set()
     thread.join()
 
