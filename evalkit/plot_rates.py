@@ -27,7 +27,7 @@ from .plot_style import (
     row_labels,
     tidy,
 )
-from .plot_text import label, labels, plain
+from .plot_text import labels, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,13 +144,23 @@ def _name_groups(ax: Axes, rows: pd.DataFrame, groups: Sequence[str]) -> None:
 def run_names(runs: pd.DataFrame) -> list[str]:
     """How a chart calls each run of a frame (one row per run): its label, else its model, and its start."""
     names = []
-    texts = ("label", "model", "run_id")
-    for one in runs.to_dict("records"):
-        words = next((str(one[name]) for name in texts if name in one and one[name] == one[name] and one[name]), "?")
+    every = runs.to_dict("records")
+    texts = [_first_text(one, ("label", "model", "run_id")) for one in every]
+    short = labels(texts, 24)
+    sets = labels([_first_text(one, ("dataset",)) for one in every], 20)
+    for one, text in zip(every, texts, strict=True):
+        words = short[text]
+        if len(sets) > 1:
+            words = f"{sets[_first_text(one, ('dataset',))]} · {words}"
         start = one.get("started_at")
         when = f"{start:%Y-%m-%d %H:%M}  " if start is not None and start == start and hasattr(start, "year") else ""
-        names.append(when + label(words, 24))
+        names.append(when + words)
     return numbered(names)
+
+
+def _first_text(one: dict[str, Any], columns: Sequence[str]) -> str:
+    """The first of these values that is known, as text."""
+    return next((str(one[name]) for name in columns if name in one and one[name] == one[name] and one[name]), "?")
 
 
 def numbered(names: Sequence[str]) -> list[str]:

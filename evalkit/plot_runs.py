@@ -155,9 +155,6 @@ def _newest(results: pd.DataFrame, columns: Sequence[str], most: int) -> tuple[p
     frame = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
     runs = frame.drop_duplicates("run_id")[["run_id", *_ABOUT]]
     runs = runs.sort_values(["started_at", "run_id"], ascending=False, na_position="last", ignore_index=True)
-    if runs["dataset"].nunique() > 1:
-        where = runs["label"].fillna(runs["model"]).fillna(runs["run_id"])
-        runs = runs.assign(label=runs["dataset"].fillna("") + " · " + where)
     kept = f"{most} of {len(runs)} runs: the newest" if len(runs) > most else ""
     runs = runs.head(most)
     return frame[frame["run_id"].isin(runs["run_id"])], runs, kept
@@ -229,9 +226,12 @@ def _cost(rows: pd.DataFrame) -> str:
 
 def _seconds(ax: Axes, ends: Sequence[float]) -> None:
     if ends and min(ends) > 0 and max(ends) / min(ends) > 20:
+        from matplotlib.ticker import LogLocator, NullLocator
+
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter("")
     elif ends:
         ax.set_xlim(0, max(ends) * 1.08 or 1)
     else:

@@ -23,6 +23,7 @@ _OTHER_SCRIPTS = (
 )  # fmt: skip
 _SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 _GAP = "…"
+_BETWEEN_WORDS = " -_/:,;|@"
 
 T = TypeVar("T", bound=Text)
 
@@ -51,14 +52,37 @@ def label(name: object, longest: int = 32) -> str:
 
 
 def labels(names: Iterable[object], longest: int = 32) -> dict[str, str]:
-    """Each name and how a chart shows it; names that shortening makes equal are numbered."""
-    found: dict[str, str] = {}
+    """Each name and how a chart shows it; no two alike.
+
+    Where shortening makes names equal, they are shortened to where they differ, and numbered if need be.
+    """
+    every = list(dict.fromkeys(str(name) for name in names))
+    found = {name: label(name, longest) for name in every}
+    for short in {short for short in found.values() if list(found.values()).count(short) > 1}:
+        alike = [name for name in every if found[name] == short]
+        found |= {name: label(core, longest) for name, core in zip(alike, _cores(alike), strict=True)}
     seen: dict[str, int] = {}
-    for name in dict.fromkeys(str(name) for name in names):
-        short = label(name, longest)
+    for name, short in found.items():
         seen[short] = seen.get(short, 0) + 1
         found[name] = short if seen[short] == 1 else f"{short} ({seen[short]})"
     return found
+
+
+def _cores(names: list[str]) -> list[str]:
+    """The names without what all begin and end with, cut between words."""
+    before = _alike(names)
+    after = min(_alike([name[::-1] for name in names]), min(map(len, names)) - before)
+    while before and names[0][before - 1] not in _BETWEEN_WORDS:
+        before -= 1
+    while after and names[0][len(names[0]) - after] not in _BETWEEN_WORDS:
+        after -= 1
+    return [(_GAP if before else "") + name[before : len(name) - after] + (_GAP if after else "") for name in names]
+
+
+def _alike(names: list[str]) -> int:
+    """How many letters the names begin with in common."""
+    columns = enumerate(zip(*names, strict=False))
+    return next((place for place, letters in columns if len(set(letters)) > 1), min(map(len, names)))
 
 
 def listed(names: Iterable[object], most: int = 4, longest: int = 40) -> str:

@@ -28,7 +28,7 @@ from .plot_style import (
     points,
     tidy,
 )
-from .plot_text import label, listed, plain
+from .plot_text import labels, listed, plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -223,11 +223,13 @@ def _axes(ax: Axes, every: Sequence[Series]) -> None:
 def _names(every: Sequence[Series]) -> dict[Any, str]:
     """Each series' name: its tool, and in a second line its dataset and model where there are several."""
     several = [len({one.dataset for one in every}) > 1, len({one.model for one in every}) > 1]
-    names = {}
+    room = 28 // max(1, sum(several))
+    datasets, models = labels([one.dataset for one in every], room), labels([one.model for one in every], room)
+    tools, names = labels([one.tool for one in every], 26), {}
     for one in every:
-        parts = [word for word, wanted in zip((one.dataset, one.model), several, strict=True) if wanted]
-        where = [" · ".join(label(word, 28 // len(parts)) for word in parts)] if parts else []
-        names[one.key] = "\n".join([label(one.tool, 26), *where])
+        words = (datasets[one.dataset], models[one.model])
+        where = " · ".join(word for word, wanted in zip(words, several, strict=True) if wanted)
+        names[one.key] = "\n".join(filter(None, [tools[one.tool] or " ", where]))
     return names
 
 

@@ -92,6 +92,11 @@ def test_a_letter_that_no_font_has_is_shown_as_its_escape():
     assert label("a\U000e0fff") == r"a\U000e0fff"
 
 
+def test_names_that_shortening_would_make_equal_show_where_they_differ():
+    names = ["qwen2.5-coder-0.5b-instruct", "qwen2.5-coder-1.5b-instruct", "lexical"]
+    assert list(labels(names, 14).values()) == ["…0.5b…", "…1.5b…", "lexical"]
+
+
 def test_names_that_shortening_makes_equal_are_numbered():
     names = [f"{'a' * 40}{middle}{'b' * 40}" for middle in "123"]
     assert len(set(labels(names).values())) == 3
