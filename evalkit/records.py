@@ -111,14 +111,15 @@ class Turn:
                 raise ValueError(f"a Turn's attempts must be a count, got {self.attempts!r:.80}")
             object.__setattr__(self, "attempts", int(self.attempts))
         if self.latency_s is not None:
-            if not isinstance(self.latency_s, Real) or not math.isfinite(self.latency_s):
+            seconds: Any = self.latency_s
+            if not isinstance(seconds, Real) or not math.isfinite(seconds):
                 raise ValueError(f"a Turn's latency_s must be a number of seconds, got {self.latency_s!r:.80}")
-            object.__setattr__(self, "latency_s", float(self.latency_s))
+            object.__setattr__(self, "latency_s", float(seconds))
 
 
 def _count(value: Any) -> int | None:
     """The value as a count that a column can hold; None for anything else."""
-    is_count = isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) < _MOST_TOKENS
+    is_count = not isinstance(value, bool) and isinstance(value, Integral) and 0 <= int(value) < _MOST_TOKENS
     return int(value) if is_count else None
 
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 from jupyter_client import KernelManager
-from loopback_replies import Reply, pick_by_words
 
 from evalkit.journal import read_records
+from loopback_replies import Reply, pick_by_words
 
 SETUP = """
 import warnings, evalkit as ek
@@ -60,9 +60,7 @@ def test_a_cell_runs_again_and_after_an_interrupt(endpoint, kernel, tmp_path, ca
         assert execute(client, f"show({call})") == ("rows 20 complete\n", "")
 
     endpoint.asked.clear()
-    endpoint.script = lambda request: (
-        Reply(delay_s=60) if sum(endpoint.asked.values()) > 14 else pick_by_words(request)
-    )
+    endpoint.script = lambda request: Reply(delay_s=60) if sum(endpoint.asked.values()) > 14 else pick_by_words(request)
 
     def interrupt():
         journals = tmp_path / "results" / ".journal"

@@ -84,7 +84,11 @@ def test_an_answer_of_none_is_judged_like_an_empty_one(spec):
 @pytest.mark.parametrize(
     ("spec", "expected", "found"),
     [
-        ("exact_mach", "x", "unknown reviewer 'exact_mach'. Did you mean 'exact_match'? Known: closed_qa, exact_match,"),
+        (
+            "exact_mach",
+            "x",
+            "unknown reviewer 'exact_mach'. Did you mean 'exact_match'? Known: closed_qa, exact_match,",
+        ),
         ("", "x", "unknown reviewer ''. Known: closed_qa, exact_match,"),
         (["exact_match"], "x", 'a reviewer is a name or {"reviewer": name, …parameters}, got ["exact_match"]'),
         ({"review": "exact_match"}, "x", 'a reviewer is a name or {"reviewer": name, …parameters}, got'),
