@@ -43,13 +43,13 @@ def case_page(case: CaseComparison) -> Markup:
 def verdict_view(comparison: Comparison) -> Markup:
     """Which runs, the verdict in words, and what limits it."""
     kind = comparison.verdict.partition(" ")[0]
-    badge = tag("span", comparison.verdict, class_=f"ek-badge ek-{kind}")
     opening, colon, rest = comparison.sentence.partition(":")
+    badge = tag("span", opening, class_=f"ek-badge ek-{kind}")
     runs = table(
         ("", "run", "dataset", "model", "label"),
         [(side, *_run(about.run_id, about.description)) for side, about in _abouts(comparison)],
     )
-    said = tag("p", badge, " ", tag("b", opening), colon, inline(rest), class_="ek-verdict")
+    said = tag("p", badge, colon, inline(rest), class_="ek-verdict")
     warned = [tag("li", inline(text)) for text in comparison.warnings]
     warnings = tag("ul", *warned, class_="ek-warning") if warned else Markup("")
     return tag("div", said, warnings, runs)

@@ -168,6 +168,7 @@ _STYLE = Markup("""
   overflow-wrap: anywhere; }
 .ek.ek th { font-weight: 600; }
 .ek.ek td.ek-number, .ek.ek th.ek-number { text-align: right; white-space: nowrap; }
+.ek td:first-child { min-width: 8em; }
 .ek-text { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .ek-code { font-family: var(--jp-code-font-family, monospace); font-size: .95em; }
 .ek del { background: rgba(213, 94, 0, .22); text-decoration: line-through; color: inherit; }

@@ -166,8 +166,11 @@ class RunPicker(LiveWidget):
 
 
 def _first_pair(runs: list[StoredRun]) -> Pair:
-    """The newest two runs of one dataset, else the newest two; of a run scored again only the newest scoring."""
-    newest = newest_scorings(runs)
+    """The newest two runs of one dataset, else the newest two; of a run scored again only the newest scoring.
+
+    Runs without a scored trial, such as one that has just begun, come last.
+    """
+    newest = sorted(newest_scorings(runs), key=lambda run: not (run.description.get("counts") or {}).get("n"))
     for run in newest:
         alike = [one for one in newest if one.description.get("dataset") == run.description.get("dataset")]
         if len(alike) > 1:

@@ -116,6 +116,7 @@ class Lab:
         size = self.page.viewport_size
         tall = min(int(self.page.evaluate(_HEIGHT)) + 120, 12_000)
         self.page.set_viewport_size({"width": size["width"], "height": max(tall, size["height"])})
+        self.page.evaluate("() => document.querySelectorAll('.jp-WindowedPanel-outer').forEach(e => e.scrollTo(0, 0))")
         self.page.wait_for_timeout(400)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(size)

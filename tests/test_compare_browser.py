@@ -68,7 +68,7 @@ def nothing_ran(lab):
 def test_two_runs_are_chosen_filtered_and_read_in_jupyterlab(project):
     with open_notebook(project / "compare.ipynb", project) as lab:
         lab.run_all()
-        assert "worse" in lab.text()
+        assert "Worse: the mean score fell from 0.800 to 0.400" in lab.text()
         assert "case-2 </style><b>out</b>" in lab.text()
         nothing_ran(lab)
         for theme in ("JupyterLab Dark", "JupyterLab Light") if SHOTS else ():
