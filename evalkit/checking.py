@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .dataset_advice import check_dataset
-from .dataset_files import dataset_paths
+from .dataset_files import dataset_paths, shown_path
 from .loops import drive
 from .masking import printable
 from .models import as_model
@@ -26,11 +26,10 @@ def check_paths(paths: Sequence[str]) -> tuple[list[str], bool]:
     lines, sound = [], True
     for file in files:
         found = check_dataset(file)
-        problems = found[found["level"] == "problem"]
-        sound = sound and problems.empty
-        lines.append(
-            f"{file}: {_counted(len(problems), 'problem')}, {_counted(len(found) - len(problems), 'piece')} of advice"
-        )
+        problems = int((found["level"] == "problem").sum())
+        sound = sound and not problems
+        counted = f"{_counted(problems, 'problem')}, {_counted(len(found) - problems, 'piece')} of advice"
+        lines.append(f"{shown_path(file)}: {counted}")
         lines += [f"  {row.level}: {row.where}: {row.message}" for row in found.itertuples()]
     return [printable(line) for line in lines], sound
 

@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         help="where judges are asked (default: EVALKIT_JUDGE_BASE_URL, else as for models)",
     )
     _limits(run)
+    run.set_defaults(concurrency=16)
     _results(run)
 
     resume = command("resume", _resume, "finish a run that was stopped or interrupted")
@@ -100,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     rescore.add_argument(
         "--no-judges", action="store_true", help="ask no judge: keep the stored verdicts that still hold"
     )
-    rescore.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16)")
+    rescore.add_argument("--concurrency", type=int, default=16, metavar="N", help="requests at once (default: 16)")
     _results(rescore)
 
     runs = command("runs", _runs, "list the runs, newest first, unfinished ones too")
@@ -143,7 +144,7 @@ def _judge(parser: argparse.ArgumentParser) -> None:
 
 
 def _limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16)")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16, or the run's own)")
     parser.add_argument(
         "--max-errors", type=float, metavar="X", help="stop beyond this share (below 1) or count of errors"
     )
@@ -162,7 +163,7 @@ def _run(arguments: argparse.Namespace) -> int:
     prompt = arguments.system_prompt
     plans = [
         make_plan(
-            dataset, model=arguments.model, trials=arguments.trials, concurrency=arguments.concurrency or 16,
+            dataset, model=arguments.model, trials=arguments.trials, concurrency=arguments.concurrency,
             label=arguments.label, system_prompt=_text_of(prompt) if prompt else None,
             temperature=arguments.temperature, base_url=arguments.base_url, api=arguments.api,
             extra={name: value for name, value in extra.items() if value is not None} or None,
@@ -214,7 +215,7 @@ def _rescore(arguments: argparse.Namespace) -> int:
 
     rescoring = start_rescoring(
         arguments.run, dataset=arguments.dataset, judges=not arguments.no_judges, judge_model=arguments.judge_model,
-        concurrency=arguments.concurrency or 16, results_dir=arguments.results_dir,
+        concurrency=arguments.concurrency, results_dir=arguments.results_dir,
     )  # fmt: skip
     _print(*(printable(f"left out: {case_id}: {why}") for case_id, why in rescoring.left_out.items()))
     return _carry_out(rescoring.recording)
@@ -240,8 +241,8 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from .comparison import compare
     from .compare_lines import comparison_lines, gate_lines
+    from .comparison import compare
 
     comparison = compare(
         arguments.baseline, arguments.candidate, on=arguments.on, worth_knowing=arguments.worth_knowing,
@@ -286,9 +287,13 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _text_of(path: Path) -> str:
+    from .errors import SettingsError
     from .textfiles import read_text
 
-    return read_text(path)
+    try:
+        return read_text(path)
+    except OSError as error:
+        raise SettingsError(f"the system prompt {path} cannot be read: {error.strerror or error}") from None
 
 
 def _print(*lines: str) -> None:

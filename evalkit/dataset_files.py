@@ -150,6 +150,8 @@ def _named(name: str) -> Path:
         raise DatasetError(
             f"{name!r} is more than one file in eval_data/: {_names(found)}. Give the name with its ending."
         )
+    if not found and Path(name).is_dir():
+        raise DatasetError(f"{name} is a folder. Name a file in it: {_names(dataset_paths(name)) or 'it has none'}")
     if not found:
         stems = [path.stem for path in files]
         there = f"There: {', '.join(stems)}" if stems else "There is none at all"

@@ -160,7 +160,8 @@ def _known(wanted: str | Iterable[str] | None, known: list[str], what: str) -> s
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if not names:
         raise DatasetError(f"no {what} is named, so nothing would be selected")
-    missing = [str(name) for name in names if name not in known]
+    there = set(known)
+    missing = [str(name) for name in names if name not in there]
     listed = f" There are: {', '.join(known[:20])}{', …' if len(known) > 20 else ''}" if known else " There are none"
     if missing:
         raise DatasetError([f"no {what} {name!r}.{did_you_mean(name, known) or listed}" for name in missing])

@@ -201,7 +201,9 @@ def as_model(spec: Model | str | Callable[..., Any], **settings: Any) -> Model:
         return LexicalBaseline(**settings) if made is LexicalBaseline else OpenAIModel(spec, **settings)
     if settings:
         raise SettingsError(f"{', '.join(settings)}: such settings belong to the model object itself, {spec!r}")
-    if isinstance(spec, Model) and not isinstance(spec, type):
+    if isinstance(spec, type) and hasattr(spec, "session"):
+        raise SettingsError(f"{spec.__name__} is a kind of model; give one of it, such as {spec.__name__}(…)")
+    if isinstance(spec, Model):
         return spec
     if callable(spec):
         return CallableModel(spec)

@@ -24,10 +24,12 @@ from .models import LEXICAL, Model, as_model
 from .paths import project_dir, slug
 from .prices import Prices, load_prices
 
+LONGEST_LABEL = 200  # characters
+
 
 @dataclass(frozen=True)
 class Plan:
-    """A run as asked for, checked, with nothing sent yet."""
+    """A run as asked for, checked, with nothing sent yet. Raises ValueError for numbers out of range."""
 
     dataset: Dataset
     model: Model
@@ -38,6 +40,19 @@ class Plan:
     label: str | None
     selection: dict[str, Any]
     jury: Jury | None = None
+
+    def __post_init__(self) -> None:
+        _at_least_one("trials", self.trials)
+        _at_least_one("concurrency", self.concurrency)
+        limit, label = self.max_errors, self.label
+        is_limit = isinstance(limit, int | float) and not isinstance(limit, bool) and limit >= 0
+        if limit is not None and not is_limit:
+            raise ValueError(f"max_errors must be a share below 1 or a count, got {limit!r}")
+        is_label = isinstance(label, str) and label.strip() and len(label) <= LONGEST_LABEL and label.isprintable()
+        if label is not None and not is_label:
+            raise ValueError(
+                f"a label must be one line of 1 to {LONGEST_LABEL} printable characters, got {label!r:.220}"
+            )
 
     def todo(self) -> deque[tuple[EvalCase, int]]:
         """Every (case, trial): each case once before any case twice."""
@@ -70,18 +85,12 @@ def make_plan(
 
     Raises DatasetError or SettingsError, ValueError for numbers out of range.
     """
-    _at_least_one("trials", trials)
-    _at_least_one("concurrency", concurrency)
-    if max_errors is not None and (isinstance(max_errors, bool) or max_errors < 0):
-        raise ValueError(f"max_errors must be a share below 1 or a count, got {max_errors!r}")
-    if label is not None and (not label.strip() or len(label) > 200 or not label.isprintable()):
-        raise ValueError(f"a label must be one line of 1 to 200 printable characters, got {label[:220]!r}")
     load_env()
-    loaded = dataset if isinstance(dataset, Dataset) else load_dataset(dataset, tools=tools)
+    loaded = load_dataset(dataset, tools=tools)
     if system_prompt is not None:
         loaded = replace(loaded, system_prompt=system_prompt)
-    selection = {"cases": list(cases) if cases else None, "tags": list(tags) if tags else None, "limit": limit}
-    chosen = loaded.select(cases=cases, tags=tags, limit=limit)
+    selection: dict[str, Any] = {"cases": _listed(cases), "tags": _listed(tags), "limit": limit}
+    chosen = loaded.select(**selection)
     settings = {"temperature": temperature, "base_url": base_url, "api": api, "extra": extra}
     given = {name: value for name, value in settings.items() if value is not None}
     wanted = model or default_model()
@@ -208,6 +217,10 @@ def _refuse_baseline(model: Model, dataset: Dataset) -> None:
         )
 
 
-def _at_least_one(name: str, value: int) -> None:
+def _listed(names: str | Sequence[str] | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def _at_least_one(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} must be at least 1, got {value!r}")

@@ -140,6 +140,9 @@ class Recording:
                 f"{self.tally.finished} trials finished, but the run's file could not be written ({error}): {where}",
                 self.description["run_id"],
             ) from error
+        except BaseException:
+            self._abandon(keep=True)
+            raise
         if isinstance(self.sink, Journal):
             self.sink.discard()
         return Done(store.read_footer(self.path), self.path, interrupted=interrupted)

@@ -59,7 +59,8 @@ def reopen(
         answered = {key: row for key, row in again.items() if reviews_in(row)}
         plan = Plan(
             dataset, NotAsked(about["model"], about.get("settings") or {}), about["trials"],
-            concurrency or about.get("concurrency") or 16, max_errors, load_prices(prices), about.get("label"),
+            (about.get("concurrency") or 16) if concurrency is None else concurrency,
+            max_errors, load_prices(prices), about.get("label"),
             about.get("selection") or {},
         )  # fmt: skip
         todo = deque(

@@ -88,6 +88,8 @@ def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> Store
     """
     if str(run).endswith(store.SUFFIX):
         path = Path(run)
+        if not path.is_file():
+            raise SettingsError(f"there is no file {path}. `evalkit runs` lists the runs of the results folder.")
         return StoredRun(path.stem, store.read_footer(path), path)
     folder = find_results_dir(results_dir)
     return meant(str(run), stored_runs(folder), folder)
@@ -247,4 +249,6 @@ def _oddities(run: StoredRun) -> Iterator[Problem]:
 def _latest(runs: Sequence[StoredRun], back: int, folder: Path) -> StoredRun:
     if back < len(runs):
         return runs[back]
+    if not runs:
+        raise SettingsError(f"there are no runs in {folder.name}/ yet: `evalkit run` makes one")
     raise SettingsError(f"there is no run {back} before the latest: {folder.name}/ holds {len(runs)}")

@@ -14,7 +14,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ DESCRIPTION_KEY = b"evalkit"
 DATASET_KEY = b"evalkit_dataset"
 ROWS_PER_GROUP = 100_000
 BYTES_PER_GROUP = 64 * 2**20
+LARGEST_DATASET = 512 * 2**20  # bytes of JSON: a few kilobytes of a foreign file could unpack to any size
 RUN_COLUMNS = tuple(column.name for column in COLUMNS if column.level == "run")
 _WIDE = ("input", "expected", "error", "reason", "answer", "tool_calls", "mismatches", "reviews")
 _FILE_ORDER = tuple(name for name in NAMES if name not in _WIDE) + _WIDE
@@ -118,7 +118,14 @@ def read_dataset(path: Path) -> dict[str, Any] | None:
     stored = _metadata(path).get(DATASET_KEY)
     if stored is None:
         return None
-    dataset: dict[str, Any] = json.loads(zlib.decompress(b64decode(stored)))
+    try:
+        unpacking = zlib.decompressobj()
+        text = unpacking.decompress(b64decode(stored), LARGEST_DATASET)
+        if not unpacking.eof:
+            raise ValueError(f"it is cut off, or larger than {LARGEST_DATASET // 2**20} MB")
+        dataset: dict[str, Any] = json.loads(text)
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise SchemaError(f"{path.name} holds a dataset that cannot be read: {error}") from None
     return dataset
 
 
@@ -129,7 +136,7 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
     names = [name for name in NAMES if name not in RUN_COLUMNS]
     with pq.ParquetFile(path) as file:
         held = [name for name in names if name in file.schema_arrow.names]
-        for batch in file.iter_batches(batch_size=1000, columns=held):
+        for batch in file.iter_batches(batch_size=200, columns=held):  # rows may hold megabytes each
             for row in batch.to_pylist():
                 yield {name: row.get(name) for name in names}
 
@@ -165,12 +172,11 @@ def arrow_schema() -> pa.Schema:
 
 def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     """The rows in lists that fit in memory together; whole cases are not kept together, which no reader needs."""
-    iterator = iter(rows)
     group: list[Mapping[str, Any]] = []
     size = 0
-    while batch := list(islice(iterator, 500)):
-        group += batch
-        size += sum(len(row.get(name) or "") for row in batch for name in _WIDE)
+    for row in rows:
+        group.append(row)
+        size += sum(len(row.get(name) or "") for name in _WIDE)
         if len(group) >= ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
             yield group
             group, size = [], 0

@@ -1,12 +1,14 @@
 import json
 import os
+import zlib
+from base64 import b64encode
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit import SchemaError
+from evalkit import SchemaError, store
 from evalkit.store import frame_of, read_dataset, read_footer, read_run, rows_of, save_run
 from frames import description, row
 
@@ -63,6 +65,32 @@ def test_the_footer_describes_the_run_without_its_rows(tmp_path):
 def test_the_dataset_as_run_comes_back(tmp_path):
     dataset = {"name": "d", "cases": [{"input": "Wetter in Köln? 🌧", "id": "w1"}]}
     assert read_dataset(save_run(tmp_path / "r1.parquet", description(), dataset, [row()])) == dataset
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "words"),
+    [
+        (lambda packed: packed[:-8], "holds a dataset that cannot be read"),
+        (lambda packed: b"nonsense", "holds a dataset that cannot be read"),
+        (lambda packed: b64encode(zlib.compress(b" " * 5_000_000)), "it is cut off, or larger than"),
+    ],
+    ids=["cut off", "not packed", "a bomb"],
+)
+def test_a_stored_dataset_that_cannot_be_unpacked_is_refused(tmp_path, monkeypatch, spoilt, words):
+    monkeypatch.setattr(store, "LARGEST_DATASET", 1_000_000)
+    path = save_run(tmp_path / "r1.parquet", description(), {"cases": ["a"]}, [row("c1")])
+    table = pq.read_table(path)
+    metadata = pq.read_metadata(path).metadata
+    spoilt_metadata = {**metadata, store.DATASET_KEY: spoilt(metadata[store.DATASET_KEY])}
+    pq.write_table(table.replace_schema_metadata(spoilt_metadata), path)
+    with pytest.raises(SchemaError, match=words):
+        read_dataset(path)
+
+
+def test_rows_of_megabytes_are_written_a_few_at_a_time(monkeypatch):
+    monkeypatch.setattr(store, "BYTES_PER_GROUP", 10)
+    rows = [row(f"c{n}", answer="x" * 6, reason=None) for n in range(5)]
+    assert max(len(group) for group in store._groups(rows)) <= 2
 
 
 def test_trials_are_averaged_within_their_case(tmp_path):
