@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 LONG = 500  # characters of a text; the rest is folded
 NOT_KNOWN = "–"
+COUNTS = frozenset({"passed", "failed", "count"})  # of cases: with trials they need not be whole
 
 
 class FrameView:
@@ -69,15 +70,12 @@ def _is_number(values: pd.Series[Any]) -> bool:
 
 
 def _numbers(values: pd.Series[Any]) -> list[str]:
-    """Whole numbers whole; of a column of rates every one with decimals, that they stand below one another."""
-    known = values.dropna().astype("float64")
-    largest = known.abs().max()
-    counts = bool((known % 1 == 0).all()) or largest > 1
-    decimals = 2 if not largest < 0.1 else 4
-    return [
-        "" if one != one else _number(one, 0 if counts and one % 1 == 0 else decimals)
-        for one in values.astype("float64")
-    ]
+    """Integers, and counts that are whole, without decimals; everything else with them, a rate of 1 too."""
+    whole = not str(values.dtype).lower().startswith("float")
+    numbers = values.astype("float64")
+    decimals = 4 if numbers.abs().max() < 0.1 else 2
+    counts = whole or str(values.name) in COUNTS
+    return ["" if one != one else _number(one, 0 if counts and one % 1 == 0 else decimals) for one in numbers]
 
 
 def _number(value: float, decimals: int) -> str:

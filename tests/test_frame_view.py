@@ -19,7 +19,8 @@ def cells(frame, **options):
 
 def test_rates_have_two_decimals_and_counts_none():
     frame = pd.DataFrame({"n": [1200, 7], "passed": [13.0, 48.5], "rate": [1.0, 1 / 3], "cost": [0.01, 0.00051]})
-    assert cells(frame) == ["1,200", "13", "1.00", "0.0100", "7", "48.50", "0.33", "0.0005"]
+    frame = frame.assign(score=[1.0, 0.0])
+    assert cells(frame) == ["1,200", "13", "1.00", "0.0100", "1.00", "7", "48.50", "0.33", "0.0005", "0.00"]
 
 
 def test_what_is_not_known_is_a_dash_in_every_type():

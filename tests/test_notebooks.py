@@ -1,13 +1,14 @@
 """The notebooks: one question each, plain code, nothing stored in them, and every cell runs from any folder."""
 
 import ast
+import json
 import re
 from itertools import pairwise
 
 import nbformat
 import pytest
 
-from notebook_running import NOTEBOOKS, copy_of_project, execute
+from notebook_running import NOTEBOOKS, ROOT, copy_of_project, execute
 
 QUESTIONS = {
     "00_quickstart": "How do I run a dataset and read the result?",
@@ -99,6 +100,12 @@ def test_links_lead_to_notebooks_that_there_may_be(path):
     source = "\n".join(cell.source for cell in cells_of(path, "markdown"))
     linked = re.findall(r"\]\(([^)]+)\)", source)
     assert set(linked) <= {f"{name}.ipynb" for name in QUESTIONS}
+
+
+def test_the_dataset_that_the_quickstart_shows_is_the_one_that_it_runs():
+    source = "\n".join(cell.source for cell in cells_of(ROOT / "notebooks" / "00_quickstart.ipynb", "markdown"))
+    shown = re.search(r"```json\n(.*?)```", source, re.DOTALL)
+    assert json.loads(shown[1]) == json.loads((ROOT / "eval_data" / "file_tools.json").read_text(encoding="utf-8"))
 
 
 def faults(notebook):
