@@ -92,7 +92,7 @@ class Lab:
         """Choose the option whose label holds `value`, or type it, and wait."""
         control = self.control(description)
         if control.evaluate("one => one.tagName") == "SELECT":
-            labels = control.locator("option").all_inner_texts()
+            labels = [label.replace("\xa0", " ") for label in control.locator("option").all_inner_texts()]
             control.select_option(index=next(i for i, label in enumerate(labels) if value in label))
         else:
             control.fill(value)
