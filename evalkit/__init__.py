@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from .annotations import load_annotations as load_annotations
     from .annotations import with_annotations as with_annotations
     from .charts import export_chart as export_chart
-    from .confusion import calling_rates as calling_rates
-    from .confusion import tool_confusion as tool_confusion
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
+    from .confusion import calling_rates as calling_rates
+    from .confusion import tool_confusion as tool_confusion
     from .dataset_advice import check_dataset as check_dataset
     from .datasets import Dataset as Dataset
     from .datasets import EvalCase as EvalCase

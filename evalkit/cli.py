@@ -210,14 +210,13 @@ def _carry_out(recording: Any) -> int:
 
 
 def _rescore(arguments: argparse.Namespace) -> int:
-    from .masking import printable
     from .rescoring import start_rescoring
 
     rescoring = start_rescoring(
         arguments.run, dataset=arguments.dataset, judges=not arguments.no_judges, judge_model=arguments.judge_model,
         concurrency=arguments.concurrency, results_dir=arguments.results_dir,
     )  # fmt: skip
-    _print(*(printable(f"left out: {case_id}: {why}") for case_id, why in rescoring.left_out.items()))
+    _print(*(f"left out: {case_id}: {why}" for case_id, why in rescoring.left_out.items()))
     return _carry_out(rescoring.recording)
 
 
@@ -272,7 +271,6 @@ def _check(arguments: argparse.Namespace) -> int:
 def _export(arguments: argparse.Namespace) -> int:
     from .exports import results_text
     from .history import load_run
-    from .masking import printable
 
     text = results_text(load_run(arguments.run, results_dir=arguments.results_dir), arguments.format)
     if arguments.output:
@@ -280,7 +278,7 @@ def _export(arguments: argparse.Namespace) -> int:
             file.write(text)
         _print(f"Wrote {arguments.output}")
     elif sys.stdout.isatty():
-        _print(*(printable(line) for line in text.splitlines()))
+        _print(*text.splitlines())
     else:
         sys.stdout.write(text)
     return OK
@@ -297,8 +295,11 @@ def _text_of(path: Path) -> str:
 
 
 def _print(*lines: str) -> None:
+    """Print lines that may hold names and texts of anybody's making: nothing in them is obeyed by the terminal."""
+    from .masking import printable
+
     for line in lines:
-        print(line)
+        print(printable(line, lines=True))
 
 
 def _say(line: str) -> None:

@@ -16,9 +16,7 @@ _YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})\Z")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})\Z")
 _DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?[ -](?:of )?([a-z]{3,9})\.?,?[ -](\d{4})\Z", re.IGNORECASE)
 _MONTH_DAY = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\Z", re.IGNORECASE)
-_MONTHS = (
-    "january february march april may june july august september october november december".split()  # noqa: SIM905
-)
+_MONTHS = "january february march april may june july august september october november december".split()
 _LONGEST = 40  # characters; no spelling of a day or an instant is longer
 
 

@@ -56,7 +56,10 @@ class Journal:
         dataset: Mapping[str, Any],
         records: Iterable[Mapping[str, Any]],
     ) -> Journal:
-        """A journal made of trials that are stored elsewhere, written aside so that half a copy never counts."""
+        """A journal made of trials that are stored elsewhere, written aside so that half a copy never counts.
+
+        Raises SettingsError where another process has made one meanwhile.
+        """
         aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         aside.unlink(missing_ok=True)
         journal = cls.create(aside, description, dataset)
@@ -64,7 +67,10 @@ class Journal:
             for record in records:
                 journal.append(record)
             journal.sync()
-            os.replace(aside, path)
+            _move_to_new(aside, path)
+        except FileExistsError:
+            journal.discard()
+            raise _written_elsewhere(path) from None
         except BaseException:
             journal.discard()
             raise
@@ -202,6 +208,22 @@ def _lock(file: IO[bytes], path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise SettingsError(
-            f"the run {path.stem!r} is being written by another process; wait for it, or stop it first"
-        ) from None
+        raise _written_elsewhere(path) from None
+
+
+def _written_elsewhere(path: Path) -> SettingsError:
+    return SettingsError(f"the run {path.stem!r} is being written by another process; wait for it, or stop it first")
+
+
+def _move_to_new(aside: Path, path: Path) -> None:
+    """Rename a file to a name that nothing has. Raises FileExistsError where something does."""
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists():
+            raise FileExistsError(path) from None
+        os.replace(aside, path)
+    else:
+        aside.unlink()
