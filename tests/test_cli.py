@@ -174,7 +174,8 @@ def test_cut_off_replies_are_counted(evalkit, endpoint):
 
 def test_markup_and_escape_sequences_are_harmless_in_the_terminal(evalkit, tmp_path, endpoint):
     hostile = "\x1b]0;owned\x07\x1b[31m<script>\u202e"
-    (tmp_path / "odd.json").write_text(json.dumps([{"input": hostile, "expected_tool": "none"}]))
+    odd = {"name": hostile, "cases": [{"input": hostile, "expected_tool": "none"}]}
+    (tmp_path / "odd.json").write_text(json.dumps(odd))
     endpoint.script = lambda request: fails(400, hostile)
     code, output, errors = evalkit("run", tmp_path / "odd.json", "--model", "mock-small")
     assert code == 2

@@ -42,6 +42,22 @@ def test_of_two_lines_for_one_trial_the_later_counts(path):
         assert [r["passed"] for r in journal.rows(ORDER)] == [True]
 
 
+@pytest.mark.parametrize("has_links", [True, False])
+def test_of_two_processes_that_reopen_a_stored_run_one_gets_it(path, monkeypatch, has_links):
+    if not has_links:
+        monkeypatch.setattr(os, "link", _no_links)
+    with Journal.copied(path, {"run_id": "r1"}, {"cases": []}, [row("c1")]) as first:
+        with pytest.raises(SettingsError, match="the run 'r1' is being written by another process"):
+            Journal.copied(path, {"run_id": "r1"}, {"cases": []}, [row("c1")])
+        first.append(row("c2"))
+    assert set(read_records(path)) == {("c1", 1), ("c2", 1)}
+    assert [one.name for one in path.parent.iterdir()] == ["r1.jsonl"]
+
+
+def _no_links(source, target):
+    raise OSError("this file system has no links")
+
+
 @pytest.mark.parametrize("cut", [1, 2, 10, 200])
 def test_a_torn_last_line_is_lost_and_nothing_else(path, cut):
     _written(path, row("c1"), row("c2")).close()
