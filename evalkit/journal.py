@@ -55,10 +55,12 @@ class Journal:
         description: Mapping[str, Any],
         dataset: Mapping[str, Any],
         records: Iterable[Mapping[str, Any]],
+        over: Journal | None = None,
     ) -> Journal:
         """A journal made of trials that are stored elsewhere, written aside so that half a copy never counts.
 
-        Raises SettingsError where another process has made one meanwhile.
+        It takes the place of the journal `over`, which is closed. Without that, raises SettingsError where there is one
+        already: another process made it meanwhile.
         """
         aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         aside.unlink(missing_ok=True)
@@ -67,7 +69,11 @@ class Journal:
             for record in records:
                 journal.append(record)
             journal.sync()
-            _move_to_new(aside, path)
+            if over is None:
+                _move_to_new(aside, path)
+            else:
+                os.replace(aside, path)
+                over.close()
         except FileExistsError:
             journal.discard()
             raise _written_elsewhere(path) from None

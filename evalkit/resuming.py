@@ -85,8 +85,7 @@ def reopen(
     if plan.jury is not None and plan.jury.settings() != about.get("judges"):  # the journal is to say so too
         judges = plan.jury.settings()
         described |= {"judges": judges, "scoring_hash": scoring_hash(judges)}
-        sink.close()
-        sink = Journal.copied(sink.path, described, dataset.as_dict(), done.values())
+        sink = Journal.copied(sink.path, described, dataset.as_dict(), done.values(), over=sink)
     return Recording(plan, described, sink, path, todo, tally, False, attempts, answered)
 
 
