@@ -151,7 +151,12 @@ class Execution:
         """What the model sends back, and the row's values that only now can be known."""
         assert session is not None  # noqa: S101  # it is open while there is something to ask
         messages = case.messages(self.dataset.system_prompt)
-        turn = await session.ask(messages, self.dataset.tools, notify=self._notify)
+        try:
+            turn = await session.ask(messages, self.dataset.tools, notify=self._notify)
+            if not isinstance(turn, Turn):
+                raise TypeError(f"it returned a {type(turn).__name__}, not a Turn")
+        except Exception as error:  # a model of one's own that does not keep to what a session promises
+            turn = Turn(error_kind="model", error=f"the model failed: {type(error).__name__}: {error}", attempts=1)
         self._answered = self._answered or turn.error_kind not in _REFUSALS
         known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices)}
         if earlier := self.earlier_attempts.get((case.id, trial)):

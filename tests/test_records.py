@@ -65,26 +65,46 @@ ODD_CALLS = [
 ]
 
 
+class Recorded:
+    """A model of one's own that is its own session."""
+
+    name = "recorded"
+
+    def __init__(self, turn):
+        self.settings, self.turn = {}, turn
+
+    def session(self):
+        return self
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        return None
+
+    async def ask(self, messages, tools=(), *, extra=None, notify=None):
+        if isinstance(self.turn, Exception):
+            raise self.turn
+        return self.turn
+
+
+@pytest.mark.parametrize(
+    ("answered", "words"),
+    [
+        (ZeroDivisionError("no"), "the model failed: ZeroDivisionError: no"),
+        ("text", "TypeError: it returned a str, not a Turn"),
+    ],
+)
+def test_a_model_of_ones_own_that_breaks_its_promise_is_each_cases_error(answered, words, tmp_path):
+    results = ek.run(small(), model=Recorded(answered), results_dir=tmp_path, progress=False)
+    assert results["error_kind"].tolist() == ["model"] * 3
+    assert words in results["error"].iloc[0]
+
+
 @pytest.mark.parametrize("call", ODD_CALLS, ids=str)
 def test_a_call_of_any_kind_is_scored_stored_and_scored_again_alike(call, tmp_path):
     turn = ek.Turn(tool_calls=[call])
-
-    class Recorded:
-        name, settings = "recorded", {}
-
-        def session(self):
-            return self
-
-        async def __aenter__(self):
-            return self
-
-        async def __aexit__(self, *_):
-            return None
-
-        async def ask(self, messages, tools=(), *, extra=None, notify=None):
-            return turn
-
-    results = ek.run(small(), model=Recorded(), cases=["list"], results_dir=tmp_path)
+    results = ek.run(small(), model=Recorded(turn), cases=["list"], results_dir=tmp_path)
     pd.testing.assert_frame_equal(ek.load_run("latest", results_dir=tmp_path), results)
     again = ek.rescore("latest", results_dir=tmp_path)
     same = ["outcome", "passed", "score", "actual_tool", "tool_calls"]
