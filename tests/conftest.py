@@ -1,5 +1,13 @@
 """Fixtures that every test module may use."""
 
+import pytest
 from loopback import endpoint
 
+from evalkit import review_registry
+
 __all__ = ["endpoint"]
+
+
+@pytest.fixture(autouse=True)
+def _no_reviewer_outlives_its_test(monkeypatch):
+    monkeypatch.setattr(review_registry, "_known", dict(review_registry._known))

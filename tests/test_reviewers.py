@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit as ek
-from evalkit import review_registry
 from evalkit.review_checks import flag, some_text
 from evalkit.reviewers import ReviewerError, is_judge, names, problems, reads_expected, register_judge, review
 
@@ -34,11 +33,6 @@ SPECS = [
     {"reviewer": "string_contains", "search_string": "paris", "ignore_case": True},
     {"reviewer": "json_schema_match", "schema": {"type": "object"}},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _only_built_in_reviewers_stay(monkeypatch):
-    monkeypatch.setattr(review_registry, "_known", dict(review_registry._known))
 
 
 def test_all_reviewers_are_in_the_registry_and_in_the_module():
