@@ -1,9 +1,9 @@
 """Fixtures that every test module may use."""
 
 import pytest
-from loopback import endpoint
 
 from evalkit import review_registry
+from loopback import endpoint
 
 __all__ = ["endpoint"]
 
