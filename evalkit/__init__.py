@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from . import history as history
     from . import judges as judges
     from . import plot as plot
+    from . import report as report
     from . import reviewers as reviewers
     from . import schema as schema
     from . import widgets as widgets
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
     from .wrong_trials import failures as failures
     from .wrong_trials import mismatches as mismatches
 
-_MODULES = ("history", "judges", "plot", "reviewers", "schema", "widgets")
+_MODULES = ("history", "judges", "plot", "report", "reviewers", "schema", "widgets")
 _HOMES = {
     "comparison": ("Comparison", "compare"),
     "agreement": ("judge_agreement",),

@@ -43,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from .report_command import add_review_options
+
     parser = argparse.ArgumentParser(
         prog="evalkit", description="Run evaluation cases against a model, keep every result, compare runs honestly.",
         epilog="`evalkit COMMAND --help` explains one command. "
@@ -117,6 +119,10 @@ def _parser() -> argparse.ArgumentParser:
         "--worth-knowing", type=float, default=0.10, metavar="X", help="the smallest difference that matters (0.10)"
     )
     _results(compare)
+
+    review = command("review", _review, "write the weekly review: a page, charts and tables; asks no model")
+    add_review_options(review)
+    _results(review)
 
     check = command(
         "check", _check, "look for problems in datasets and give advice; with --model, look at the endpoint"
@@ -254,6 +260,13 @@ def _compare(arguments: argparse.Namespace) -> int:
     for line in lines:
         _complain(line)
     return FAILED if failed else OK
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    from .report_command import write
+
+    _print(*write(arguments))
+    return OK
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ PACKAGE = Path(evalkit.__file__).parent
 GROUND = """
 dates errors limits nearmiss records jsontext masking fences patterns paths loops progress textfiles valuepaths
 environment jsonvalues jsonschemas schema_graph schema_check toolschema schema counts journal store runs
-hint_schemas tool_functions tools messages tables look_alikes textdiff
+hint_schemas tool_functions tools messages tables look_alikes textdiff weeks
 """.split()
 WEST = """
 differences pairing matcher_checks matchers mismatch_forms turns arguments calls offered endpoints prices replies
@@ -41,7 +41,8 @@ compare_words case_comparison run_differences case_view case_html run_changes
 """.split()
 ROOF = """
 exports table_files lines compare_lines checking cli __main__ __init__ widgets widget_base run_picker compare_runs
-case_browser
+case_browser report report_data report_frames report_words report_notes report_views report_page report_markdown
+report_files report_command
 """.split()
 FLOORS = [GROUND, [*WEST, *EAST], SECOND, THIRD, ROOF]
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
