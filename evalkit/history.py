@@ -10,7 +10,7 @@ from .errors import SchemaError, SettingsError
 from .nearmiss import did_you_mean
 from .paths import results_dir as find_results_dir
 from .reading import frames_of, groups_of, one_run
-from .runs import Problem, StoredRun, find_run, newest_scorings, scan, stored_runs, warn_of
+from .runs import Problem, StoredRun, find_run, how_to_resume, newest_scorings, scan, stored_runs, warn_of
 from .schema import NAMES, REQUIRED
 from .selection import Moment, Wanted, Words
 from .tallies import COUNTED, FINGERPRINTS
@@ -194,5 +194,5 @@ def _listed(run: StoredRun) -> dict[str, Any]:
         "partial": unfinished,
         "rescored_from": about.get("rescored_from"),
         **{name: about.get(name) for name in FINGERPRINTS},
-        "resume": f"evalkit resume {run.run_id}" if unfinished else None,
+        "resume": how_to_resume({**about, "run_id": run.run_id}) if unfinished else None,
     }

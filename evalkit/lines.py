@@ -18,6 +18,7 @@ from .prices import cost
 from .records import Usage
 from .review_table import reviews
 from .reviewers import is_judge
+from .runs import how_to_resume
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ def summary_lines(description: Mapping[str, Any]) -> list[str]:
 
 
 def _notes(description: Mapping[str, Any]) -> list[str]:
-    counts, run_id = description["counts"], description["run_id"]
+    counts, resume = description["counts"], how_to_resume(description)
     notes = []
     misses = counts["trials"] - counts["passed_trials"]
     in_text = counts["outcomes"].get("call_in_text", 0)
@@ -85,10 +86,15 @@ def _notes(description: Mapping[str, Any]) -> list[str]:
     if any(judge["self_judged"] for judge in (judges.get("default"), *judges.get("named", {}).values()) if judge):
         notes.append("The model judged its own answers (self_judged): --judge-model names another judge.")
     if unjudged := counts["error_kinds"].get("unjudged", 0):
-        notes.append(f"{unjudged} answers are stored, but not judged: `evalkit resume {run_id}` has them judged.")
+        notes.append(f"{unjudged} answers are stored, but not judged: `{resume}` has them judged.")
     if description["status"] == "partial":
         finished = counts["trials"] + counts["errors"] - unjudged
-        notes.append(f"PARTIAL: {finished}/{description['planned']} trials. `evalkit resume {run_id}` does the rest.")
+        origin = description.get("rescored_from")
+        rest = f"Resume {origin} and score that again" if origin else f"`{resume}` does the rest"
+        notes.append(f"PARTIAL: {finished}/{description['planned']} trials. {rest}.")
+    elif counts["errors"] > unjudged:
+        again = f"{resume[:-1]}, errors=True)" if resume.startswith("ek.") else f"{resume} --errors"
+        notes.append(f"`{again}` asks the trials again that ended in an error.")
     return notes
 
 

@@ -20,7 +20,7 @@ from .paths import run_path
 from .plans import Plan, describe, now, run_ids
 from .progress import Bar
 from .rows import Row
-from .runs import JOURNAL_DIR
+from .runs import JOURNAL_DIR, how_to_resume
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ class Recording:
             store.save_run(self.path, self.description, self.plan.dataset.as_dict(), self.sink.rows(order))
         except OSError as error:
             self._abandon(keep=True)
-            where = f"the journal keeps them; free the disk, then `evalkit resume {self.description['run_id']}`"
+            where = f"the journal keeps them; free the disk, then `{how_to_resume(self.description)}`"
             raise RunStopped(
                 f"{self.tally.finished} trials finished, but the run's file could not be written ({error}): {where}",
                 self.description["run_id"],
@@ -198,4 +198,4 @@ def _kept(description: Mapping[str, Any], *, saved: bool) -> str:
     finished = description["finished"]
     if not saved:
         return f"{finished} of {planned} trials are finished."
-    return f"{finished} of {planned} trials are kept as {run_id}; `evalkit resume {run_id}` does the rest."
+    return f"{finished} of {planned} trials are kept as {run_id}; `{how_to_resume(description)}` does the rest."

@@ -81,6 +81,14 @@ class StoredRun:
             yield from store.rows_of(self.path)
 
 
+def how_to_resume(description: Mapping[str, Any]) -> str:
+    """What to type to finish a run: the command, or the call where a Python function was asked."""
+    run_id, settings = description["run_id"], description.get("settings") or {}
+    if settings.get("kind") == "callable":
+        return f"ek.resume({run_id!r}, model={description.get('model') or '...'})"
+    return f"evalkit resume {run_id}"
+
+
 def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> StoredRun:
     """The run that a person means by an id, the beginning of one, `latest`, `latest~N` or a file's path.
 

@@ -111,6 +111,13 @@ def columns() -> pd.DataFrame:
     return pd.DataFrame(COLUMNS)
 
 
+def needs_frame(given: Any) -> None:
+    """Raise SchemaError for what is no frame at all, such as a run's name in place of its results."""
+    if not hasattr(given, "columns"):
+        hint = f": ek.load_run({given!r:.80}) gives one" if isinstance(given, str) else ""
+        raise SchemaError(f"a results frame is needed, got {type(given).__name__}{hint}")
+
+
 def conform(frame: pd.DataFrame, *, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """A results frame with the rows of `frame`: every column there, in order, in its dtype; missing ones NA.
 
@@ -122,6 +129,7 @@ def conform(frame: pd.DataFrame, *, columns: Iterable[str] | None = None) -> pd.
     """
     import pandas as pd
 
+    needs_frame(frame)
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         hints = "".join(did_you_mean(name, [str(c) for c in frame.columns]) for name in missing)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .counts import ToolCounts
 from .errors import SchemaError
 from .nearmiss import did_you_mean
-from .schema import REQUIRED, conform
+from .schema import REQUIRED, conform, needs_frame
 from .stats import effective_sizes, wilson_bounds
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def counted_rows(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     from .schema import NAMES
 
+    needs_frame(results)
     unknown = [name for name in by if name not in NAMES and name not in results.columns]
     if unknown:
         allowed = [*NAMES, *(str(name) for name in results.columns if name not in NAMES)]

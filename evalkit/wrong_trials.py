@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .schema import NAMES, conform
+from .schema import NAMES, conform, needs_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +73,7 @@ KEYED = ("run_id", "case_id", "trial", "expected_tool", "actual_tool")
 
 def _wanted(results: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     wanted = ("run_id", "case_id", "trial", "passed", *(name for name in columns if name in NAMES))
+    needs_frame(results)
     return conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import evalkit as ek
 from evalkit import SchemaError, columns
 from evalkit.schema import COLUMNS, NAMES, conform
 
@@ -114,3 +115,9 @@ def test_what_is_no_results_frame_is_refused_with_the_reason(frame, words):
     with pytest.raises(SchemaError) as caught:
         conform(frame)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [ek.summarize, ek.tool_accuracy, ek.failures, ek.reviews, ek.flaky, ek.mismatches])
+def test_a_runs_name_in_place_of_a_frame_is_met_with_what_to_call(function):
+    with pytest.raises(SchemaError, match=r"a results frame is needed, got str: ek\.load_run\('latest'\) gives one"):
+        function("latest")
