@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 OK, FAILED, WRONG, STOPPED = 0, 1, 2, 3
+EXPORT_FORMATS = ("csv", "json", "jsonl")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -136,7 +137,9 @@ def _parser() -> argparse.ArgumentParser:
     export = command("export", _export, "write a run's results as CSV or JSON")
     export.add_argument("run", metavar="RUN_ID")
     export.add_argument(
-        "--format", choices=("csv", "json", "jsonl"), default="csv", help="default: csv, safe to open in a spreadsheet"
+        "--format",
+        choices=EXPORT_FORMATS,
+        help="default: by the ending of FILE, else csv, safe to open in a spreadsheet",
     )
     export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
     _results(export)
@@ -233,8 +236,10 @@ def _summarize(done: Any) -> None:
     reviewed = (
         reviewer_lines(done.frame()) if None in {tool["expected_tool"] for tool in about["counts"]["by_tool"]} else []
     )
-    origin = f", from {about['rescored_from']}" if about.get("rescored_from") else ""
-    _print(*summary_lines(about), *reviewed, f"Stored as {about['run_id']}{origin}")
+    origin = about.get("rescored_from")
+    _print(*summary_lines(about), *reviewed, f"Stored as {about['run_id']} in {done.path.parent}")
+    if origin:
+        _print(f"Scored again from {origin}: `evalkit compare {origin} {about['run_id']}` shows what it changed.")
 
 
 def _runs(arguments: argparse.Namespace) -> int:
@@ -256,6 +261,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     _print(*comparison_lines(comparison, arguments.format))
     if not arguments.fail_on:
         return OK
+    if comparison.summary["n"].iloc[0] == 0:
+        _complain("the gate compared nothing: the runs have no scored case in common")
+        return WRONG
     failed, lines = gate_lines(comparison)
     for line in lines:
         _complain(line)
@@ -272,8 +280,10 @@ def _review(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from .checking import check_endpoint, check_paths
 
-    lines, sound = check_paths(arguments.paths)
-    _print(*lines)
+    sound = True
+    if arguments.paths or not arguments.model:
+        lines, sound = check_paths(arguments.paths)
+        _print(*lines)
     if arguments.model:
         lines, answers = check_endpoint(arguments.model, base_url=arguments.base_url)
         _print(*lines)
@@ -285,7 +295,9 @@ def _export(arguments: argparse.Namespace) -> int:
     from .exports import results_text
     from .history import load_run
 
-    text = results_text(load_run(arguments.run, results_dir=arguments.results_dir), arguments.format)
+    ending = arguments.output.suffix.removeprefix(".") if arguments.output else ""
+    form = arguments.format or (ending if ending in EXPORT_FORMATS else EXPORT_FORMATS[0])
+    text = results_text(load_run(arguments.run, results_dir=arguments.results_dir), form)
     if arguments.output:
         with open(arguments.output, "w", encoding="utf-8", newline="") as file:
             file.write(text)

@@ -34,7 +34,7 @@ def gate_lines(comparison: Comparison) -> tuple[bool, list[str]]:
     if comparison.verdict == WORSE:
         return True, [f"the candidate is worse: {comparison.sentence}"]
     if comparison.verdict == TOO_FEW:
-        return False, [f"this is not a pass: {comparison.sentence}"]
+        return False, [f"not shown to be worse, but this is not a pass: {comparison.sentence}"]
     return False, []
 
 

@@ -301,3 +301,29 @@ def test_every_command_explains_itself(command, capsys):
         main([command, "--help"])
     assert ended.value.code == 0
     assert "usage: evalkit" in capsys.readouterr().out
+
+
+def test_export_takes_the_format_from_the_ending_of_the_file(evalkit, tmp_path):
+    evalkit("run", "file_tools", "--model", "lexical")
+    evalkit("export", "latest", "--output", tmp_path / "out.jsonl")
+    assert [json.loads(line)["input"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == SIX
+
+
+def test_check_with_a_model_and_no_path_looks_at_the_endpoint_alone(evalkit):
+    assert "file_tools.json" not in evalkit("check", "--model", "mock-small")[1]
+
+
+def test_a_gate_that_compared_nothing_is_a_wrong_request(evalkit):
+    evalkit("run", "file_tools", "--model", "lexical")
+    evalkit("run", "support_desk", "--model", "lexical")
+    code, _, errors = evalkit("compare", "latest~1", "latest", "--fail-on", "worse")
+    assert code == 2
+    assert "the gate compared nothing" in errors
+
+
+def test_a_callables_run_says_how_to_resume_it_in_python(evalkit, endpoint):
+    def mine(messages, tools):
+        raise RuntimeError("later")
+
+    run_id = ek.run("file_tools", model=mine)["run_id"].iloc[0]
+    assert evalkit("resume", run_id, "--errors")[2].count(f"ek.resume('{run_id}', model=...)") == 1

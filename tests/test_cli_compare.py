@@ -51,8 +51,8 @@ def test_text_holds_the_sentence_the_tools_the_flips_and_what_differs(evalkit):
         (("base", "worse"), 1, "evalkit: the candidate is worse: Worse: the mean score fell"),
         (("worse", "base"), 0, ""),
         (("base", "same"), 0, ""),
-        (("base", "few"), 0, "evalkit: this is not a pass: Too few cases to tell: "),
-        (("same", "latest"), 0, "evalkit: this is not a pass: Too few cases"),
+        (("base", "few"), 0, "evalkit: not shown to be worse, but this is not a pass: Too few cases to tell: "),
+        (("same", "latest"), 0, "evalkit: not shown to be worse, but this is not a pass: Too few cases"),
         (("sam", "latest~1"), 1, "evalkit: the candidate is worse"),
     ],
 )
