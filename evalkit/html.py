@@ -166,7 +166,7 @@ _STYLE = Markup("""
 .ek.ek th, .ek.ek td { text-align: left; vertical-align: top; padding: .2em .7em; border: 0;
   border-bottom: 1px solid var(--jp-border-color2, #cccccc80); color: inherit; background: none; max-width: 34em;
   overflow-wrap: anywhere; }
-.ek.ek th { font-weight: 600; }
+.ek.ek th { font-weight: 600; overflow-wrap: break-word; }
 .ek.ek td.ek-number, .ek.ek th.ek-number { text-align: right; white-space: nowrap; }
 .ek td:first-child { min-width: 8em; }
 .ek-text { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
