@@ -5,8 +5,6 @@ figure. A tool has the same colour in every chart; rates carry their interval an
 frame without rows is drawn as such.
 """
 
-from __future__ import annotations
-
 from .plot_comparison import comparison
 from .plot_confusion import tool_confusion
 from .plot_rates import tool_accuracy

@@ -23,9 +23,10 @@ def tool_confusion(frame: pd.DataFrame, *, most: int = 30, ax: Axes | None = Non
     passed as a secondary tool, orange otherwise. Beside each row n, its scored trials. Of more than `most` expected
     tools those with the most wrong calls are shown, and the chart says so.
     """
-    if not frame.size:
+    asked = _without_empty_any(frame)
+    if not asked.size:
         return nothing(new_axes(ax, 7, 3), "no cases")
-    table, kept = _worst(frame, most)
+    table, kept = _worst(asked, most)
     down, across = [str(name) for name in table.index], [str(name) for name in table.columns]
     ax = new_axes(ax, 2.8 + 0.42 * len(across), 2.2 + 0.36 * len(down))
     accepted = {(str(one), str(other)) for one, other in frame.attrs.get("secondary", ())}
@@ -40,6 +41,11 @@ def tool_confusion(frame: pd.DataFrame, *, most: int = 30, ax: Axes | None = Non
     note(ax.xaxis, "tool called", meaning, width=max(40, 24 + 7 * len(across)))
     note(ax.yaxis, "tool expected")
     return ax
+
+
+def _without_empty_any(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table without a row `any` that no trial is in: it names no tool that could be missed."""
+    return frame[[name != "any" or total > 0 for name, total in zip(frame.index, frame.sum(axis=1), strict=True)]]
 
 
 def _worst(frame: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:

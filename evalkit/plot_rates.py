@@ -63,7 +63,7 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
     ax.set_xlim(-0.02, 1.02)
     hollow = f"hollow: fewer than {FEW} cases" if ((rows["n"] > 0) & (rows["n"] < FEW)).any() else ""
     dotted = "dotted: if every errored trial had failed or passed" if _errors(rows).any() else ""
-    starts = "starts in UTC" if len(groups) > 1 and "started_at" in rows else ""
+    starts = "times: start of run, UTC" if len(groups) > 1 and "started_at" in rows else ""
     note(ax.xaxis, f"accuracy, {named_cases} (95 % intervals)", [hollow, dotted, which, starts, kept])
     return ax
 

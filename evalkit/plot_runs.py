@@ -72,7 +72,7 @@ def outcomes(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -
     ax.set_xlim(0, 1)
     names = [label(str(name).replace("_", " "), 20) for name in counts.columns]
     legend(ax, handles, names, row=True)
-    note(ax.xaxis, "share of trials  ·  beside it: cases passed (95 % interval), n cases", ["starts in UTC", kept])
+    note(ax.xaxis, "share of trials  ·  beside it: cases passed (95 % interval), n cases", ["times: start of run, UTC", kept])
     return ax
 
 
@@ -107,7 +107,7 @@ def scores(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -> 
     note(
         ax.xaxis,
         "score of a case (area: share of the run's cases)  ·  line: mean, 95 % interval",
-        ["starts in UTC", hollow, kept],
+        ["times: start of run, UTC", hollow, kept],
     )
     return ax
 
@@ -144,7 +144,7 @@ def latency_and_cost(results: pd.DataFrame, *, most: int = 30, ax: Axes | None =
     _seconds(ax, ends)
     few = frame.groupby("run_id")["latency_s"].count().between(1, FEW - 1).any()
     hollow = f"hollow: fewer than {FEW} trials" if few else ""
-    note(ax.xaxis, "latency of a request in seconds (median, 10th to 90th percentile)", ["starts in UTC", hollow, kept])
+    note(ax.xaxis, "latency of a request in seconds (median, 10th to 90th percentile)", ["times: start of run, UTC", hollow, kept])
     return ax
 
 

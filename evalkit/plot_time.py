@@ -80,7 +80,7 @@ def accuracy_over_time(
             filter(None, ["grey line: all tools" if any(one.tool == ALL for one in shown) else "", kept])
         )
     drawn = rows[rows["_tool"].isin({one.tool for one in shown})]
-    note(ax.xaxis, f"start of the run (UTC), {_span(rows)}", [*_notes(drawn, undated), kept], width=width)
+    note(ax.xaxis, f"start of run, UTC ({_span(rows)})", [*_notes(drawn, undated), kept], width=width)
     note(ax.yaxis, f"accuracy, {named_cases}\n(95 % intervals)")
     return ax
 

@@ -43,6 +43,10 @@ def _row_names(ax):
     return [text.get_text() for text in ax.get_yticklabels()]
 
 
+def test_the_charts_are_all_that_there_is_to_be_seen():
+    assert [name for name in dir(ek.plot) if not name.startswith("_")] == sorted(ek.plot.__all__)
+
+
 # Looks
 
 
@@ -242,6 +246,14 @@ def test_a_confusion_shows_every_count_and_marks_secondary_tools():
     assert _row_names(ax) == ["list_files", "read_file", "none"]
     assert [text.get_text() for text in ax.texts if text.get_text().startswith("n ")] == ["n 3", "n 1", "n 1"]
     assert "• passed as a secondary tool" in words(ax)
+
+
+def test_of_rows_without_trials_a_confusion_leaves_out_any_alone():
+    names = ["any", "list_files", "read_file"]
+    frame = pd.DataFrame([[0, 0, 0], [0, 2, 1], [0, 0, 0]], index=names, columns=names)
+    assert _row_names(ek.plot.tool_confusion(frame)) == ["list_files", "read_file"]
+    frame.loc["any", "list_files"] = 1
+    assert _row_names(ek.plot.tool_confusion(frame)) == names
 
 
 def test_of_many_tools_a_confusion_shows_the_worst_and_no_trial_is_lost():

@@ -114,7 +114,7 @@ def test_a_lone_run_has_an_interval_too():
 
 def test_the_axes_say_utc_and_the_days_and_percent():
     ax = accuracy_over_time(rates(rate("a", "x", 6, 12, 1), rate("b", "x", 6, 12, 20)))
-    assert ax.get_xlabel() == "start of the run (UTC), 2026-11-01 to 2026-11-20"
+    assert ax.get_xlabel() == "start of run, UTC (2026-11-01 to 2026-11-20)"
     assert "100 %" in words(ax).split("\n")
 
 
