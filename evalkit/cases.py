@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +37,8 @@ class EvalCase:
     `input` is text or a dialogue (messages). A tool choice has `expected_tool` (a name, "none" or "any"), and may
     have `secondary_tools`, `expected_arguments` and the settings `calls`, `extra_arguments` and `text_calls` (None:
     "first", "declared", "reject"). A final answer has `expected` or `reviewers`, or both. `kind` is worked out.
-    Without `id` a case gets one made of its content, the same wherever in a file it stands.
+    Without `id` a case gets one made of its input, the same wherever in a file it stands and whatever it expects; a
+    dataset in which several such cases share an input adds what tells them apart.
 
     Raises DatasetError with everything that is wrong.
     """
@@ -128,7 +130,7 @@ def _settled(
 ) -> dict[str, Any]:
     settled, problems = case_fields.read_fields(mapping)
     if not problems:
-        settled.setdefault("id", stable_id(settled))
+        settled.setdefault("id", stable_id(settled["input"]))
     case_rules.settle(settled, reviewers)
     for name, value in (defaults or {}).items():
         if name == "tags" or settled["kind"] == "tool_choice":
@@ -139,11 +141,28 @@ def _settled(
     return settled
 
 
-def stable_id(content: Mapping[str, Any]) -> str:
-    """An id made of what a case itself says: words of its input, and eight hexadecimal digits of it all."""
-    said = {name: value for name, value in content.items() if name not in _NOT_CONTENT and value != ()}
-    mark = jsontext.fingerprint(said)[:8]
-    return f"{slug(text_of(content['input'])) or 'case'}-{mark}"
+def stable_id(input: Any) -> str:
+    """An id made of what is asked alone, so that a change of what is expected keeps it: its words and its hash."""
+    return _id_of_words(input, jsontext.fingerprint(input))
+
+
+def told_apart(cases: Sequence[EvalCase | None]) -> list[EvalCase | None]:
+    """The cases, automatic ids that several of them share replaced by ids that are made of all of their content.
+
+    Cases of the same content still share one afterwards.
+    """
+    counts = Counter(case.id for case in cases if case is not None)
+    return [case if case is None or counts[case.id] == 1 else _by_content(case) for case in cases]
+
+
+def _by_content(case: EvalCase) -> EvalCase:
+    if case.id != stable_id(case.input):
+        return case
+    return replace(case, id=_id_of_words(case.input, case.case_hash))
+
+
+def _id_of_words(input: Any, mark: str) -> str:
+    return f"{slug(text_of(input)) or 'case'}-{mark[:8]}"
 
 
 def _as_in_file(values: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import case_rules
-from .cases import EvalCase, build_case
+from .cases import EvalCase, build_case, told_apart
 from .dataset_files import Located, RawDataset, shown_path, tools_beside, tools_path
 from .dataset_options import Options, read_options
 from .errors import DatasetError
@@ -69,7 +69,7 @@ def _build_cases(raw: RawDataset, options: Options) -> tuple[list[EvalCase | Non
             found = error.problems
         problems += [Located(raw.place(item), problem, _id_of(item)) for problem in found]
         cases.append(case)
-    return cases, problems
+    return told_apart(cases), problems
 
 
 def _problems_together(raw: RawDataset, cases: list[EvalCase | None], tools: Sequence[Tool] | None) -> list[Located]:

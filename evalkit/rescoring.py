@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -150,23 +150,50 @@ def review_only(
 
 
 def match_cases(before: Dataset, after: Dataset) -> tuple[dict[str, EvalCase], dict[str, str]]:
-    """For each case of a run the case to score it by today: by id, else by the same input; and why others have none."""
+    """For each case of a run the case to score it by today, and why others have none.
+
+    By id; else by the same input, under an id that the run did not have: the case of the same content, or where one is
+    left on either side, that one.
+    """
     by_id = {case.id: case for case in after.cases}
-    by_input: dict[Any, list[EvalCase]] = {}
-    for case in after.cases:
-        by_input.setdefault(_asked(case), []).append(case)
+    known = {case.id for case in before.cases}
+    free = _by_input(case for case in after.cases if case.id not in known)
+    gone = _by_input(case for case in before.cases if case.id not in by_id)
+    renamed: dict[str, EvalCase] = {}
+    for asked, old in gone.items():
+        renamed |= _renamed(old, free.get(asked, []))
     pairs, left_out = {}, {}
     for case in before.cases:
-        same_input = by_input.get(_asked(case), [])
-        if case.id in by_id and _asked(by_id[case.id]) == _asked(case):
-            pairs[case.id] = by_id[case.id]
-        elif case.id in by_id:
-            left_out[case.id] = "its input has changed"
-        elif len(same_input) == 1 and same_input[0].id not in {known.id for known in before.cases}:
-            pairs[case.id] = same_input[0]
-        else:
+        if case.id in renamed:
+            pairs[case.id] = renamed[case.id]
+        elif case.id not in by_id:
             left_out[case.id] = "it is no longer in the dataset"
+        elif _asked(by_id[case.id]) == _asked(case):
+            pairs[case.id] = by_id[case.id]
+        else:
+            left_out[case.id] = "its input has changed"
     return pairs, left_out
+
+
+def _renamed(old: list[EvalCase], new: list[EvalCase]) -> dict[str, EvalCase]:
+    """Which of some cases with one input is which of the others: the same content, then the only one that is left."""
+    by_content = {case.case_hash: case for case in reversed(new)}
+    found: dict[str, EvalCase] = {}
+    for case in old:
+        same = by_content.pop(case.case_hash, None)
+        if same is not None:
+            found[case.id] = same
+    left = [case for case in old if case.id not in found]
+    taken = {case.id for case in found.values()}
+    rest = [case for case in new if case.id not in taken]
+    return found | ({left[0].id: rest[0]} if len(left) == len(rest) == 1 else {})
+
+
+def _by_input(cases: Iterable[EvalCase]) -> dict[str, list[EvalCase]]:
+    found: dict[str, list[EvalCase]] = {}
+    for case in cases:
+        found.setdefault(_asked(case), []).append(case)
+    return found
 
 
 def _asked(case: EvalCase) -> str:

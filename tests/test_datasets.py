@@ -402,7 +402,7 @@ def test_endless_nesting_is_refused_and_no_crash() -> None:
 # --- ids and fingerprints --------------------------------------------------------------------------------------
 
 
-def test_a_case_without_id_gets_a_readable_one_from_its_content() -> None:
+def test_a_case_without_id_gets_a_readable_one_from_its_input() -> None:
     case = EvalCase.from_dict(ASK)
     assert re.fullmatch(r"what-files-are-there-[0-9a-f]{8}", case.id)
     assert EvalCase(**ASK).id == case.id
@@ -419,7 +419,6 @@ def test_what_is_not_content_changes_neither_id_nor_hash(change: dict[str, Any])
 @pytest.mark.parametrize(
     "change",
     [
-        {"input": "What files are here?"},
         {"expected_tool": "read_file"},
         {"secondary_tools": ["none"]},
         {"expected_arguments": {}},
@@ -428,10 +427,61 @@ def test_what_is_not_content_changes_neither_id_nor_hash(change: dict[str, Any])
         {"text_calls": "accept"},
     ],
 )
-def test_content_changes_id_and_hash(change: dict[str, Any]) -> None:
+def test_another_expectation_changes_the_hash_and_keeps_the_id(change: dict[str, Any]) -> None:
     changed, case = EvalCase.from_dict({**ASK, **change}), EvalCase.from_dict(ASK)
+    assert changed.id == case.id
+    assert changed.case_hash != case.case_hash
+
+
+def test_another_input_changes_id_and_hash() -> None:
+    changed, case = EvalCase.from_dict({**ASK, "input": "What files are there"}), EvalCase.from_dict(ASK)
     assert changed.id != case.id
     assert changed.case_hash != case.case_hash
+
+
+SAME_INPUT = [ASK, {**ASK, "expected_tool": "read_file"}, {**ASK, "expected_arguments": {"path": "."}}]
+
+
+def ids_of(cases: list[Any]) -> list[str]:
+    return [case.id for case in Dataset(name="d", cases=cases, tools=TOOLS).cases]
+
+
+def test_cases_that_share_an_input_get_ids_from_what_they_expect_too() -> None:
+    alone = EvalCase.from_dict(ASK).id
+    ids = ids_of(SAME_INPUT)
+    assert len({*ids, alone}) == 4
+    assert all(re.fullmatch(r"what-files-are-there-[0-9a-f]{8}", id) for id in ids)
+    assert ids_of(SAME_INPUT[::-1]) == ids[::-1]
+    assert ids_of([ANSWER, *SAME_INPUT]) == [EvalCase.from_dict(ANSWER).id, *ids]
+
+
+def test_ids_are_shared_by_mappings_cases_and_frames() -> None:
+    import pandas as pd
+
+    ids = ids_of(SAME_INPUT)
+    cases = [EvalCase.from_dict(case) for case in SAME_INPUT]
+    frame = pd.DataFrame(SAME_INPUT)
+    assert ids_of(cases) == ids
+    assert ids_of([case.as_dict() for case in cases]) == ids
+    assert [case.id for case in Dataset.from_frame(frame, tools=TOOLS).cases] == ids
+
+
+@pytest.mark.parametrize("cases", [[ASK, ANSWER], SAME_INPUT, [{**ASK, "id": "mine"}, ASK]])
+def test_ids_outlive_being_stored_replaced_and_selected(cases: list[Any]) -> None:
+    dataset = Dataset(name="d", cases=cases, tools=TOOLS)
+    assert Dataset.from_dict(dataset.as_dict()) == dataset
+    assert dataclasses.replace(dataset, system_prompt="Be kind.").cases == dataset.cases
+    kept = dataset.select(limit=1)
+    assert Dataset.from_dict(kept.as_dict()).cases == dataset.cases[:1]
+
+
+def test_an_id_of_ones_own_beside_an_automatic_one_changes_neither() -> None:
+    assert ids_of([{**ASK, "id": "mine"}, SAME_INPUT[1]]) == ["mine", EvalCase.from_dict(ASK).id]
+
+
+def test_a_case_that_stands_twice_among_others_of_its_input_is_refused() -> None:
+    (problem,) = problems_of(lambda: Dataset(name="d", cases=[*SAME_INPUT, ASK], tools=TOOLS))
+    assert "case 4: it is case 1 once more, word for word" in problem
 
 
 def test_an_unsaid_setting_hashes_as_the_built_in_one() -> None:

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
+from evalkit.rescoring import match_cases
 from loopback_replies import calls, fails, pick_by_words
 from test_runner import CASES, TOOLS, by_case, model_at, small
 
@@ -78,6 +79,77 @@ def test_a_changed_expectation_is_scored_by_what_the_file_says_now(endpoint, tmp
     runs = ek.list_runs(results_dir=tmp_path, all_scorings=False)
     assert runs["run_id"].tolist() == after["run_id"].unique().tolist()
     assert ek.load_run("latest", results_dir=tmp_path)["run_id"].iloc[0] == after["run_id"].iloc[0]
+
+
+def run_from_file(path, cases, endpoint):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"cases": cases, "tools": TOOLS}))
+    return ek.run("small", model=model_at(endpoint))
+
+
+def without_ids(*cases):
+    return [{name: value for name, value in case.items() if name != "id"} for case in cases]
+
+
+def test_an_edited_expectation_of_a_case_without_id_is_a_changed_case(endpoint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "eval_data" / "small.json"
+    cases = without_ids(*CASES)
+    before = run_from_file(path, cases, endpoint)
+    path.write_text(json.dumps({"cases": [cases[0] | {"expected_tool": "read_file"}, *cases[1:]], "tools": TOOLS}))
+    after = ek.rescore("latest")
+    changed = before["case_id"][before["input"] == cases[0]["input"]].unique().tolist()
+    assert by_case(after, "outcome")[changed[0]] == "wrong_tool"
+    compared = ek.compare(before, after).cases.set_index("case_id")["status"]
+    assert compared.drop(changed).unique().tolist() == ["unchanged"]
+    assert compared[changed].tolist() == ["changed case"]
+
+
+def test_cases_that_come_to_share_an_input_still_find_their_turns(endpoint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "eval_data" / "small.json"
+    cases = without_ids(*CASES)
+    run_from_file(path, cases, endpoint)
+    other = cases[0] | {"expected_tool": "read_file"}
+    path.write_text(json.dumps({"cases": [other, *cases], "tools": TOOLS}))
+    after = ek.rescore("latest")
+    assert sorted(after["outcome"]) == ["correct", "correct", "correct"]
+    assert after["case_id"].isin([case.id for case in ek.load_dataset("small").cases]).all()
+
+
+def match(before, after):
+    datasets = [ek.Dataset(name="d", cases=cases, tools=TOOLS) for cases in (before, after)]
+    pairs, left_out = match_cases(*datasets)
+    found = {case.id: pairs[case.id].expected_tool for case in datasets[0].cases if case.id in pairs}
+    return [found.get(case.id, left_out.get(case.id)) for case in datasets[0].cases]
+
+
+def expecting(tool, **more):
+    return {"input": "list it", "expected_tool": tool, **more}
+
+
+GONE = "it is no longer in the dataset"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (["list_files", "none"], ["none", "list_files"], ["list_files", "none"]),
+        (["list_files", "none"], ["any", "none"], ["any", "none"]),
+        (["list_files", "none"], ["none"], [GONE, "none"]),
+        (["list_files", "none"], ["any"], [GONE, GONE]),
+        (["list_files", "none"], ["any", "read_file"], [GONE, GONE]),
+        (["list_files"], ["any", "list_files"], ["list_files"]),
+        (["list_files"], ["any", "none"], [GONE]),
+    ],
+)
+def test_cases_of_one_input_are_matched_by_content_then_by_what_is_left(before, after, found):
+    assert match([expecting(tool) for tool in before], [expecting(tool) for tool in after]) == found
+
+
+def test_a_case_under_another_id_is_matched_by_its_input():
+    assert match([expecting("none", id="a")], [expecting("any", id="b")]) == ["any"]
+    assert match([expecting("none", id="a")], [expecting("any", id="a")]) == ["any"]
 
 
 def test_rescoring_where_no_case_is_left_is_refused(endpoint, tmp_path):
