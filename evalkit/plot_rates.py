@@ -13,6 +13,7 @@ from .plot_style import (
     GREY,
     INK,
     MARKERS,
+    TIMES,
     Look,
     cases_named,
     colour,
@@ -63,7 +64,7 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
     ax.set_xlim(-0.02, 1.02)
     hollow = f"hollow: fewer than {FEW} cases" if ((rows["n"] > 0) & (rows["n"] < FEW)).any() else ""
     dotted = "dotted: if every errored trial had failed or passed" if _errors(rows).any() else ""
-    starts = "times: start of run, UTC" if len(groups) > 1 and "started_at" in rows else ""
+    starts = TIMES if len(groups) > 1 and "started_at" in rows else ""
     note(ax.xaxis, f"accuracy, {named_cases} (95 % intervals)", [hollow, dotted, which, starts, kept])
     return ax
 

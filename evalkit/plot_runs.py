@@ -6,7 +6,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .plot_rates import run_names
-from .plot_style import FAINT, FEW, GREY, INK, PALETTE, legend, need, new_axes, note, nothing, percent, row_labels, tidy
+from .plot_style import (
+    FAINT,
+    FEW,
+    GREY,
+    INK,
+    PALETTE,
+    TIMES,
+    legend,
+    need,
+    new_axes,
+    note,
+    nothing,
+    percent,
+    row_labels,
+    tidy,
+)
 from .plot_text import label, plain
 from .schema import KEY, conform
 from .stats import wilson
@@ -72,7 +87,7 @@ def outcomes(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -
     ax.set_xlim(0, 1)
     names = [label(str(name).replace("_", " "), 20) for name in counts.columns]
     legend(ax, handles, names, row=True)
-    note(ax.xaxis, "share of trials  ·  beside it: cases passed (95 % interval), n cases", ["times: start of run, UTC", kept])
+    note(ax.xaxis, "share of trials  ·  beside it: cases passed (95 % interval), n cases", [TIMES, kept])
     return ax
 
 
@@ -107,7 +122,7 @@ def scores(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -> 
     note(
         ax.xaxis,
         "score of a case (area: share of the run's cases)  ·  line: mean, 95 % interval",
-        ["times: start of run, UTC", hollow, kept],
+        [TIMES, hollow, kept],
     )
     return ax
 
@@ -144,7 +159,7 @@ def latency_and_cost(results: pd.DataFrame, *, most: int = 30, ax: Axes | None =
     _seconds(ax, ends)
     few = frame.groupby("run_id")["latency_s"].count().between(1, FEW - 1).any()
     hollow = f"hollow: fewer than {FEW} trials" if few else ""
-    note(ax.xaxis, "latency of a request in seconds (median, 10th to 90th percentile)", ["times: start of run, UTC", hollow, kept])
+    note(ax.xaxis, "latency of a request in seconds (median, 10th to 90th percentile)", [TIMES, hollow, kept])
     return ax
 
 

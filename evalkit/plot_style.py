@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ALL = "(all)"
 FEW = 10  # points with fewer cases are hollow
+TIMES = "times: start of run, UTC"
 INK, GREY, FAINT = "#222222", "#767676", "#d0d0d0"
 
 # Okabe and Ito (2008) without yellow, which vanishes on paper, then four of Paul Tol's muted scheme (2021).
