@@ -28,9 +28,43 @@ def test_turns_may_be_given_by_case_with_several_trials():
     ]
 
 
+def message(*tool_calls, content=None):
+    entries = [{"id": "c1", "type": "function", "function": {"name": n, "arguments": a}} for n, a in tool_calls]
+    return {"role": "assistant", "content": content, "tool_calls": entries or None}
+
+
+def test_calls_and_messages_as_they_were_sent_are_turns():
+    turns = [message(("list_files", '{"directory": "."}')), ek.ToolCall("list_files", {}), message(content="Ha.")]
+    results = ek.score(small(), turns).set_index("case_id")
+    assert results["outcome"].to_dict() == {"list": "correct", "read": "secondary", "joke": "correct"}
+    assert results.loc["list", "actual_arguments"] == '{"directory": "."}'
+    assert results.loc["read", "actual_arguments"] == "{}"
+    assert results.loc["joke", "answer"] == "Ha."
+
+
+def test_messages_may_be_trials_and_name_tools_as_they_were_sent():
+    cases = [{"id": "a", "input": "read it", "expected_tool": "files.read"}]
+    dataset = small(cases=cases, tools=[{"name": "files.read"}])
+    results = ek.score(dataset, {"a": [message(("files_read", "{}")), message(content="no"), ek.ToolCall("other")]})
+    assert results["outcome"].tolist() == ["correct", "no_call", "unknown_tool"]
+
+
+def test_the_text_of_a_final_answer_is_scored_and_kept():
+    cases = [{"id": "a", "input": "Capital of France?", "expected": "Paris"}]
+    for turn in ("Paris", ek.Turn(answer="Paris"), message(content="Paris")):
+        (row,) = ek.score(small(cases=cases), [turn]).itertuples()
+        assert (row.outcome, row.answer, row.tool_calls) == ("passed", "Paris", "[]")
+
+
 @pytest.mark.parametrize(
     ("turns", "words"),
-    [([None], "1 turns for 3 cases"), ({"jokes": None}, "'jokes'"), ([1, 2, 3], "a recorded turn must be a Turn")],
+    [
+        ([None], "1 turns for 3 cases"),
+        ({"jokes": None}, "'jokes'"),
+        ([1, 2, 3], "case 'list': a recorded turn must be a Turn, a ToolCall, an assistant's message"),
+        ({"joke": {"role": "user", "content": "Hi"}}, "case 'joke': a recorded turn must be a Turn, a ToolCall"),
+        ({"joke": {"name": "list_files"}}, "got {'name': 'list_files'}"),
+    ],
 )
 def test_turns_that_do_not_fit_are_refused(turns, words):
     with pytest.raises((ValueError, TypeError)) as caught:
