@@ -127,6 +127,7 @@ def holds(clause: Clause, parameters: Mapping[str, Any]) -> bool:
 
 
 _known: dict[str, Rules] = {}
+_YOUR_OWN = "Your own? Define it with @ek.reviewer in Python before the dataset loads, and run it with ek.run."
 
 
 def register(rules: Rules) -> None:
@@ -167,7 +168,7 @@ def problems(spec: str | Mapping[str, Any], expected: Any = None) -> list[str]:
         return [f'a reviewer is a name or {{"reviewer": name, …parameters}}, got {shown(spec)}']
     rules = _known.get(name)
     if rules is None:
-        return [f"unknown reviewer {name!r}.{did_you_mean(name, names())} Known: {', '.join(names())}"]
+        return [f"unknown reviewer {name!r}.{did_you_mean(name, names())} Known: {', '.join(names())}. {_YOUR_OWN}"]
     return rules.problems(_expected_of(parameters, expected), parameters)
 
 

@@ -36,6 +36,20 @@ def test_a_function_becomes_a_reviewer_with_its_own_parameters():
     assert polite.__doc__ == "Whether the answer holds a word often enough."
 
 
+def test_a_dataset_that_names_one_before_it_is_defined_says_how_to_define_it():
+    cases = [{"input": "Hi", "reviewers": ["polite"]}]
+    with pytest.raises(ek.DatasetError) as caught:
+        ek.Dataset(name="d", cases=cases)
+    advice = "Your own? Define it with @ek.reviewer in Python before the dataset loads, and run it with ek.run."
+    assert advice in str(caught.value)
+
+    @ek.reviewer
+    def polite(answer, expected=None):
+        return "please" in answer
+
+    assert len(ek.Dataset(name="d", cases=cases)) == 1
+
+
 def test_a_reviewer_can_have_a_name_and_a_threshold():
     @ek.reviewer(name="half right", threshold=0.5)
     def some_function(answer):
