@@ -1,8 +1,8 @@
 """Frames as charts: one function per frame of `evalkit`, each returning matplotlib Axes.
 
 Every function takes the frame first, everything else by keyword and `ax` last. Without `ax` it draws into a new pyplot
-figure. A tool has the same colour in every chart; rates carry their interval and n; titles are left to the caller; a
-frame without rows is drawn as such.
+figure. Where tools are drawn as lines, a tool has the same colour in every chart; rates carry their interval and n;
+titles are left to the caller; a frame without rows is drawn as such.
 """
 
 from .plot_comparison import comparison

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .plot_style import ALL, FEW, GREY, colour, new_axes, note, nothing, percent, row_labels, tidy
+from .plot_style import ALL, FEW, GREY, PALETTE, new_axes, note, nothing, percent, row_labels, tidy
 from .plot_text import labels, plain
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MEASURES = {"score": "mean score", "passed": "pass rate"}
 
 
 def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """The axes with both runs' rates per tool: the baseline as grey circles, the candidate as coloured diamonds.
+    """The axes with both runs' rates per tool: the baseline as grey circles, the candidate as blue diamonds.
 
     The row `(all)` stands on top. Lines are 95 % intervals, points with fewer than 10 cases are hollow; on the right
     stands the difference with its own interval. Of more than 30 tools those are drawn that differ most.
@@ -32,7 +32,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     names = labels(row["name"] for row in rows)
     row_labels(ax, [f"{names[row['name']]}  (n {row['n']})" for row in rows])
     _side(ax, rows, "baseline", [GREY] * len(rows), "o", -_APART)
-    _side(ax, rows, "candidate", [colour(row["name"]) for row in rows], "D", _APART)
+    _side(ax, rows, "candidate", [PALETTE[0]] * len(rows), "D", _APART)
     for place, row in enumerate(rows):
         plain(ax.text(1.03, place, _difference(row), va="center", fontsize="small", transform=ax.get_yaxis_transform()))
     ax.set_xlim(-0.01, 1.01)

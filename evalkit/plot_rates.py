@@ -13,13 +13,13 @@ from .plot_style import (
     GREY,
     INK,
     MARKERS,
+    PALETTE,
     TIMES,
     Look,
     cases_named,
-    colour,
+    counted,
     interval,
     legend,
-    marker,
     need,
     new_axes,
     note,
@@ -41,10 +41,10 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
     """The accuracy of each tool with its 95 % interval, from the frame of `ek.tool_accuracy` (one row per run and
     tool); from `ek.accuracy(by=…)` likewise.
 
-    One row of the chart per tool, the lowest accuracy on top and `(all)` at the bottom; beside it n and errors. Dots of
-    fewer than 10 cases are hollow. Where trials ended in errors a dotted line goes to the rates if all of them had
-    failed or passed. Of more than four runs the newest of each dataset and model is shown, of more than `most` tools
-    the lowest; the chart says so.
+    One row of the chart per tool, the lowest accuracy on top and `(all)` at the bottom; beside it n (of several runs
+    its range) and errors. Each run has one colour and marker. Dots of fewer than 10 cases are hollow. Where trials
+    ended in errors a dotted line goes to the rates if all of them had failed or passed. Of more than four runs the
+    newest of each dataset and model is shown, of more than `most` tools the lowest; the chart says so.
 
     `cases` says over which cases the rates were taken, "all" or "shared", where the frame does not know.
 
@@ -110,33 +110,37 @@ def _draw(ax: Axes, rows: pd.DataFrame, tools: Sequence[tuple[str, str]], groups
         (row, group): one for row, group, one in zip(rows["_row"], rows["_group"], rows.to_dict("records"), strict=True)
     }
     width = 0.7 / len(groups)
-    for place, (row, tool) in enumerate(tools):
+    styles = _looks(groups)
+    for place, (row, _) in enumerate(tools):
         if place % 2:
             ax.axhspan(place - 0.5, place + 0.5, color=FAINT, alpha=0.3, linewidth=0, zorder=0)
         found = [(number, by_place[row, group]) for number, group in enumerate(groups) if (row, group) in by_place]
         for number, one in found:
-            y = place + (number - (len(groups) - 1) / 2) * width
-            mark = marker(tool) if len(groups) == 1 else MARKERS[number]
-            _dot(ax, one, y, Look(colour(tool), mark, "-"))
-        words = " / ".join(_count(one) for _, one in found)
+            _dot(ax, one, place + (number - (len(groups) - 1) / 2) * width, styles[number], 0.19 * width)
+        words = _count([one for _, one in found])
         plain(ax.text(1.03, place, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=INK))
     if len(groups) > 1:
         _name_groups(ax, rows, groups)
 
 
-def _dot(ax: Axes, one: dict[str, Any], y: float, look: Look) -> None:
+def _looks(groups: Sequence[str]) -> list[Look]:
+    return [Look(PALETTE[number], MARKERS[number], "-") for number in range(len(groups))]
+
+
+def _dot(ax: Axes, one: dict[str, Any], y: float, look: Look, below: float) -> None:
+    """The dot of a row with its interval, and `below` it what errors could have made of it."""
     if not one["n"]:
         ax.text(0.0, y, "no cases", va="center", fontsize="small", color=GREY)
         return
     if one.get("errors") and one.get("bound_low") is not None:
-        ax.hlines(y + 0.13, one["bound_low"], one["bound_high"], colors=GREY, linestyles=":", linewidth=1.2, zorder=1)
+        ax.hlines(y + below, one["bound_low"], one["bound_high"], colors=GREY, linestyles=":", linewidth=1.2, zorder=1)
     interval(ax, one["ci_low"], one["accuracy"], one["ci_high"], y, look, hollow=one["n"] < FEW)
 
 
 def _name_groups(ax: Axes, rows: pd.DataFrame, groups: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=GREY, marker=MARKERS[number], linestyle="-") for number in range(len(groups))]
+    handles = [Line2D([], [], color=look.colour, marker=look.marker) for look in _looks(groups)]
     runs = rows.drop_duplicates("_group").set_index("_group")
     names = run_names(runs.loc[list(groups)].reset_index(names="_id")) if "run_id" in runs else labels(groups).values()
     legend(ax, handles, list(names), row=True)
@@ -174,9 +178,9 @@ def numbered(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _count(one: dict[str, Any]) -> str:
-    errors = int(one.get("errors") or 0)
-    return f"n {int(one['n'])}" + (f", {errors} error{'s' if errors > 1 else ''}" if errors else "")
+def _count(every: Sequence[dict[str, Any]]) -> str:
+    errors = sum(int(one.get("errors") or 0) for one in every)
+    return counted(one["n"] for one in every) + (f", {errors} error{'s' if errors > 1 else ''}" if errors else "")
 
 
 def _errors(rows: pd.DataFrame) -> pd.Series[Any]:

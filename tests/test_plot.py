@@ -15,6 +15,8 @@ from plotting import AWKWARD, rate, rates, words
 
 mpl.use("Agg")
 
+RUNS = (("a", 1), ("b", 2))
+
 
 @pytest.fixture(autouse=True)
 def _no_figure_is_left():
@@ -32,6 +34,12 @@ def _png(ax):
 
 def _dots(ax):
     return [tuple(found.get_offsets()[0].tolist()) for found in ax.collections if isinstance(found, PathCollection)]
+
+
+def _marks(ax):
+    """The colours and shapes of dots."""
+    dots = [found for found in ax.collections if isinstance(found, PathCollection)]
+    return {(str(dot.get_edgecolor()[0]), str(dot.get_paths()[0].vertices)) for dot in dots}
 
 
 def _segments(ax):
@@ -126,10 +134,28 @@ def test_errors_are_counted_and_their_bounds_drawn():
     assert "dotted: if every errored trial had failed or passed" in words(ax)
 
 
+def test_beside_several_runs_stand_the_range_of_n_and_all_errors():
+    frame = rates(
+        rate("a", "x", 6, 77), rate("b", "x", 6, 74, 2, errors=2), rate("a", "y", 1, 12), rate("b", "y", 1, 12, 2)
+    )  # fmt: skip
+    shown = words(ek.plot.tool_accuracy(frame)).split("\n")
+    assert {"n 74–77, 2 errors", "n 12"} <= set(shown)
+
+
+def test_a_run_has_one_colour_and_marker_and_runs_differ():
+    tools = ["list_files", "read_file", "search", ALL]
+    one = ek.plot.tool_accuracy(rates(*(rate("a", tool, 6, 12) for tool in tools)))
+    assert len(_marks(one)) == 1
+    two = ek.plot.tool_accuracy(rates(*(rate(run, tool, 6, 12, day) for run, day in RUNS for tool in tools)))
+    assert len(_marks(two)) == 2
+    handles = {(handle.get_color(), handle.get_marker()) for handle in two.get_legend().legend_handles}
+    assert handles == {(PALETTE[0], MARKERS[0]), (PALETTE[1], MARKERS[1])}
+
+
 def test_dots_of_few_cases_are_hollow():
     ax = ek.plot.tool_accuracy(rates(rate("a", "x", 6, 12), rate("a", "y", 1, 2)))
     faces = [found.get_facecolor()[0].tolist() for found in ax.collections if isinstance(found, PathCollection)]
-    assert faces == [list(mpl.colors.to_rgba(colour("x"))), [1, 1, 1, 1]]
+    assert faces == [list(mpl.colors.to_rgba(PALETTE[0])), [1, 1, 1, 1]]
 
 
 def test_a_few_runs_stand_side_by_side_and_of_more_the_newest_of_each_dataset_and_model():
