@@ -18,10 +18,14 @@ def add_review_options(parser: argparse.ArgumentParser) -> None:
 
 def write(arguments: argparse.Namespace) -> list[str]:
     """Write the review that is asked for; the lines to say."""
+    from .errors import SettingsError
     from .report_files import write_review
 
-    folder = write_review(
-        arguments.week, since=arguments.since, until=arguments.until, dataset=arguments.dataset,
-        baseline=arguments.baseline, pdf=arguments.pdf, results_dir=arguments.results_dir,
-    )  # fmt: skip
+    try:
+        folder = write_review(
+            arguments.week, since=arguments.since, until=arguments.until, dataset=arguments.dataset,
+            baseline=arguments.baseline, pdf=arguments.pdf, results_dir=arguments.results_dir,
+        )  # fmt: skip
+    except RuntimeError as error:  # a cell, the kernel or the browser failed
+        raise SettingsError(str(error)) from error
     return [f"Wrote {folder / 'review.html'}", f"Write what people should know into {folder / 'notes.md'}"]

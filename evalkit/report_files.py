@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -60,11 +61,14 @@ def write_review(
     review = Review(week, since=since, until=until, dataset=dataset, baseline=baseline, results_dir=results_dir)
     target = review_folder(review.folder, review.span)
     create_notes(target, review.span)
-    with tempfile.TemporaryDirectory(prefix=".review-", dir=target) as scratch:
+    parameters = _parameters(review, dataset=dataset, baseline=baseline)
+    scratch_of = tempfile.TemporaryDirectory(prefix=".review-", dir=target)
+    with scratch_of as scratch, ThreadPoolExecutor(1) as aside:
         made = Path(scratch)
+        executing = aside.submit(execute, notebook, parameters, project_dir() or Path.cwd())
         _write_tables(review, made / "tables")
         _write_charts(review, made / "charts", ("png", "svg", "pdf") if pdf else ("png", "svg"))
-        _write_page(review, notebook, made, dataset=dataset, baseline=baseline)
+        _write_page(review, executing.result(), made)
         _mask_all(made)
         if browser is not None:
             print_page(browser, made / "review.html", made / "review.pdf")
@@ -152,23 +156,25 @@ def _name(pair: Pair, taken: set[str]) -> str:
     return unique
 
 
-def _write_page(review: Review, notebook: Path, folder: Path, *, dataset: Any, baseline: str | None) -> None:
-    import nbformat
-
-    project = project_dir() or Path.cwd()
+def _parameters(review: Review, *, dataset: Any, baseline: str | None) -> dict[str, Any]:
+    """What the notebook is told: the same as the review, its days settled."""
     span = review.span
     days = {"since": str(span.first), "until": str(span.last)}
-    parameters = {
-        "results_dir": _relative(review.folder, project),
+    return {
+        "results_dir": _relative(review.folder, project_dir() or Path.cwd()),
         "week": span.name if span.is_week else None,
         **(dict.fromkeys(days) if span.is_week else days),
         "dataset": dataset if dataset is None or isinstance(dataset, str) else list(dataset),
         "baseline": baseline,
     }
-    node = execute(notebook, parameters, project)
+
+
+def _write_page(review: Review, node: Any, folder: Path) -> None:
+    import nbformat
+
     stored: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
     (folder / "review.ipynb").write_text(stored + "\n", encoding="utf-8")
-    (folder / "review.html").write_text(page_of(node, f"Review of {span.name}"), encoding="utf-8")
+    (folder / "review.html").write_text(page_of(node, f"Review of {review.span.name}"), encoding="utf-8")
     charts = sorted(path.name for path in (folder / "charts").glob("*.png"))
     (folder / "review.md").write_text(review_markdown(review, charts), encoding="utf-8")
 

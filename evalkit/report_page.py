@@ -42,12 +42,15 @@ def find_notebook() -> Path:
 def execute(notebook: Path, parameters: Mapping[str, Any], folder: Path) -> Any:
     """The notebook with its outputs, executed by papermill in a kernel that works in `folder`.
 
-    The kernel gets none of the environment's keys. What papermill notes about itself (paths, times) is left out.
+    To be called in a thread of its own. The kernel gets none of the environment's keys. What papermill notes about
+    itself (paths, times) is left out.
 
-    Raises RuntimeError, with the cell's own error, where a cell fails.
+    Raises RuntimeError, with the cell's own error, where a cell fails or the kernel dies.
     """
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     import nbformat
+    from jupyter_core.utils import ensure_event_loop
+    from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
     from papermill.execute import execute_notebook
 
@@ -57,10 +60,15 @@ def execute(notebook: Path, parameters: Mapping[str, Any], folder: Path) -> Any:
             execute_notebook(
                 str(notebook), str(target), dict(parameters), kernel_name="python3", progress_bar=False,
                 log_output=False, cwd=str(folder), execution_timeout=SECONDS, request_save_on_cell_execute=False,
-                kernel_manager_class=_kernel_manager(Path(scratch)),
+                kernel_manager_class=_kernel_manager(Path(scratch)), language="python",
             )  # fmt: skip
         except PapermillExecutionError as error:
             raise RuntimeError(f"the notebook {notebook.name} failed: {error.ename}: {error.evalue}") from None
+        except DeadKernelError:
+            advice = "Run it in JupyterLab to see why."
+            raise RuntimeError(f"the kernel died that executed {notebook.name}. {advice}") from None
+        finally:
+            ensure_event_loop().close()  # the one that was made for this thread
         node = nbformat.read(target, as_version=4)  # type: ignore[no-untyped-call]
     return _plain(node)
 
@@ -122,7 +130,9 @@ def _kernel_manager(scratch: Path) -> type:
         async def _async_pre_start_kernel(self, **options: Any) -> Any:
             secrets = set(secrets_in_environment())
             kept = {name: value for name, value in options.pop("env", os.environ).items() if value not in secrets}
-            return await super()._async_pre_start_kernel(env=kept, **options)
+            command, options = await super()._async_pre_start_kernel(env=kept, **options)
+            # What a kernel says of itself while it starts and stops is nothing to a reader.
+            return command, options | {"stderr": subprocess.DEVNULL}
 
         pre_start_kernel = _async_pre_start_kernel
 
