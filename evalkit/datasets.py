@@ -149,8 +149,20 @@ def load_dataset(source: str | Path | Dataset, tools: Any = None) -> Dataset:
     if isinstance(source, Dataset):
         return source if tools is None else replace(source, tools=tools)
     if not isinstance(source, str | Path):
-        raise DatasetError(f"a dataset is a name in eval_data/, a path or a Dataset, got {type(source).__name__}")
+        raise DatasetError(_no_dataset(source))
     return _made(read_dataset_file(find_dataset(source)), tools)
+
+
+def _no_dataset(given: Any) -> str:
+    """What was given in place of a dataset, and how to make one of it."""
+    said = f"a dataset is a name in eval_data/, a path or a Dataset, got {type(given).__name__}"
+    if hasattr(given, "columns"):
+        return f"{said}. Make one of a frame: ek.Dataset.from_frame(df, tools=…)"
+    if isinstance(given, Mapping):
+        return f"{said}. Make one of its full form: ek.Dataset.from_dict(…)"
+    if isinstance(given, list | tuple):
+        return f"{said}. Make one of cases: ek.Dataset(name=…, cases=…, tools=…)"
+    return said
 
 
 def _known(wanted: str | Iterable[str] | None, known: list[str], what: str) -> set[str] | None:

@@ -19,6 +19,7 @@ from . import jsontext, textfiles
 from .errors import DatasetError
 from .jsonvalues import NotJsonError, plain
 from .nearmiss import did_you_mean
+from .paths import eval_data_dir
 from .schema_check import prepare
 from .tool_functions import definition_of
 
@@ -99,6 +100,8 @@ class Tool:
 def as_tools(source: Any) -> tuple[Tool, ...]:
     """Tools from whatever names them: a JSON file, a list of definitions, functions and Tools, {"tools": […]}, or None.
 
+    Of a Dataset, they are its own.
+
     Raises DatasetError with every fault of every tool; two tools of one name are a fault, as are two names that
     become one on the way to the API.
     """
@@ -108,6 +111,8 @@ def as_tools(source: Any) -> tuple[Tool, ...]:
         return read_tools(Path(source))
     if isinstance(source, Mapping) and isinstance(source.get("tools"), list | tuple):
         source = source["tools"]
+    if isinstance(getattr(source, "tools", None), tuple):  # a Dataset
+        source = source.tools
     if isinstance(source, Tool | Mapping) or callable(source):
         source = [source]
     if not isinstance(source, Iterable):
@@ -124,7 +129,8 @@ def read_tools(path: Path, shown: str | None = None) -> tuple[Tool, ...]:
     try:
         document = textfiles.read_document(textfiles.read_text(path, name), "tools")
     except OSError as error:
-        raise DatasetError(f"{name}: the tools cannot be read: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise DatasetError(f"{name}: the tools cannot be read: {why}{_if_dataset(path)}") from None
     except jsontext.JsonTextError as error:
         raise DatasetError(f"{name}, line {error.line}, column {error.column}: {error.message}") from None
     if document.problems:
@@ -155,6 +161,17 @@ def wire_names(tools: Iterable[Tool]) -> dict[str, str]:
     if problems:
         raise DatasetError(problems)
     return found
+
+
+def _if_dataset(path: Path) -> str:
+    """What to give in place of a dataset's name, as a sentence after a full stop; "" where it is none."""
+    try:
+        files = [file for file in eval_data_dir().iterdir() if not file.name.endswith(".tools.json")]
+    except OSError:
+        return ""
+    named = len(path.parts) == 1 and any(path.name in (file.stem, file.name) for file in files)
+    text = json.dumps(str(path), ensure_ascii=False)
+    return f". {path.name!r} is a dataset; for its tools give ek.load_dataset({text})" if named else ""
 
 
 def _legal(name: str) -> str:

@@ -745,6 +745,33 @@ def test_a_dataset_is_found_by_name_or_path(name: str, project: Path) -> None:
     assert load_dataset(project / "eval_data" / "files.json") == dataset
 
 
+def test_a_frame_for_a_dataset_says_how_to_make_one_of_it() -> None:
+    import pandas as pd
+
+    with pytest.raises(DatasetError, match=r"got DataFrame. Make one of a frame: ek.Dataset.from_frame\(df, tools=…\)"):
+        load_dataset(pd.DataFrame([ASK]))  # type: ignore[arg-type]
+
+
+def test_the_tools_of_another_dataset_can_be_offered(project: Path) -> None:
+    ask = {"input": "Read a", "expected_tool": "read_file"}
+    assert [tool.name for tool in Dataset(name="d", cases=[ask], tools=load_dataset("files")).tools] == [
+        "list_files",
+        "read_file",
+    ]
+
+
+@pytest.mark.parametrize("name", ["files", "files.json"])
+def test_the_name_of_a_dataset_as_tools_says_what_to_give(name: str, project: Path) -> None:
+    advice = f'{name!r} is a dataset; for its tools give ek.load_dataset("{name}")'
+    assert advice in problems_of(lambda: Dataset(name="d", cases=[ASK], tools=name))[0]
+
+
+@pytest.mark.parametrize("name", ["file", "files.tools.json"])
+def test_what_is_no_dataset_is_only_said_to_be_missing(name: str, project: Path) -> None:
+    (problem,) = problems_of(lambda: Dataset(name="d", cases=[ASK], tools=name))
+    assert problem == f"{name}: the tools cannot be read: No such file or directory"
+
+
 def test_a_dataset_that_is_not_there_is_named_with_the_nearest(project: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no dataset 'fils' in eval_data/. Did you mean 'files'\?") as caught:
         load_dataset("fils")
@@ -774,6 +801,8 @@ def test_a_name_with_two_files_must_say_which(project: Path) -> None:
         ("../eval_data", "../eval_data is a folder. Name a file in it: files.json"),
         ("notes.txt", "notes.txt: a dataset file ends in .json, .jsonl, .ndjson, .csv, got '.txt'"),
         (7, "a dataset is a name in eval_data/, a path or a Dataset, got int"),
+        ([ASK], "got list. Make one of cases: ek.Dataset(name=…, cases=…, tools=…)"),
+        ({"cases": [ASK]}, "got dict. Make one of its full form: ek.Dataset.from_dict(…)"),
     ],
 )
 def test_what_is_no_dataset_is_refused(source: Any, message: str, project: Path) -> None:
