@@ -153,7 +153,7 @@ def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[
         raise ValueError(f"run {run.run_id!r} cannot be annotated: {problems[0].what}")
     cases = set(frames[0]["case_id"]) if frames else set()
     if case_id not in cases:
-        raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{did_you_mean(str(case_id), cases)}")
+        raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{_near(str(case_id), sorted(cases))}")
     rows = frames[0][frames[0]["case_id"] == case_id]
     found = rows[rows["trial"] == trial]
     if found.empty:
@@ -162,6 +162,14 @@ def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[
         )
     row: dict[str, Any] = found.astype(object).where(found.notna(), None).iloc[0].to_dict()
     return row
+
+
+def _near(case_id: str, cases: list[str]) -> str:
+    """The case that was probably meant; where none is close, those that there are."""
+    begun = [name for name in cases if case_id and name.startswith(case_id)]  # an automatic id without its hash
+    if len(begun) == 1:
+        return f" Did you mean {begun[0]!r}?"
+    return did_you_mean(case_id, cases) or f" It has: {', '.join(cases[:20])}{', …' if len(cases) > 20 else ''}"
 
 
 def _said(row: dict[str, Any]) -> str:

@@ -24,6 +24,12 @@ def save(folder, run_id="r1", *rows):
     save_run(folder / f"{run_id}.parquet", description(run_id), None, given)
 
 
+def test_the_beginning_of_a_case_id_names_the_only_case_that_begins_so(tmp_path):
+    save(tmp_path, "r1", row("what-files-are-in-the-current-directory-0a1b2c3d"), row("what-2"))
+    with pytest.raises(ValueError, match="Did you mean 'what-files-are-in-the-current-directory-0a1b2c3d'"):
+        annotate("r1", "what-files", passed=True, results_dir=tmp_path)
+
+
 def test_an_annotation_is_a_line_in_the_authors_file(tmp_path):
     save(tmp_path)
     path = annotate("r1", "c2", 2, passed=False, note="shouts; é 🌧 \ud83d", author="ann", results_dir=tmp_path)
@@ -139,6 +145,7 @@ def test_the_author_is_taken_from_the_environment(tmp_path, monkeypatch):
     [
         ({"run_id": "r9"}, SettingsError, "no run 'r9'"),
         ({"case_id": "c11"}, ValueError, "run 'r1' has no case 'c11'. Did you mean 'c1'"),
+        ({"case_id": "weather"}, ValueError, "run 'r1' has no case 'weather'. It has: c1"),
         ({"trial": 4}, ValueError, r"case 'c1' of run 'r1' has the trials \[1\], not 4"),
         ({"passed": None}, ValueError, "an annotation says something"),
         ({"passed": "yes"}, ValueError, "passed must be True, False or None, got 'yes'"),
