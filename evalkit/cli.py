@@ -44,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from . import command_options as options
     from .report_command import add_review_options
 
     parser = argparse.ArgumentParser(
@@ -59,56 +60,29 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     run = command("run", _run, "run datasets against a model and store the results")
-    run.add_argument(
-        "datasets", nargs="+", metavar="DATASET", help="a name in eval_data/, or a path; several make several runs"
-    )
-    run.add_argument("--model", help='default: EVALKIT_MODEL, else gpt-4.1-mini; "lexical" needs no key and no network')
-    run.add_argument("--base-url", help="an OpenAI-compatible endpoint (default: OPENAI_BASE_URL)")
-    run.add_argument("--api", choices=("chat", "responses"), help="which API of the endpoint (default: chat)")
-    run.add_argument(
-        "--system-prompt", metavar="FILE", type=Path, help="a text file that replaces the dataset's system prompt"
-    )
-    run.add_argument("--temperature", type=float, metavar="T")
-    run.add_argument("--max-tokens", type=int, metavar="N", help="the longest reply to ask for")
-    run.add_argument("--seed", type=int)
-    run.add_argument("--tools", metavar="FILE", help="tool definitions, for a dataset without its own")
-    run.add_argument("--trials", type=int, default=1, help="attempts at each case (default: 1)")
-    run.add_argument("--case", action="append", metavar="ID", help="only this case; may be repeated")
-    run.add_argument("--tag", action="append", metavar="TAG", help="only cases with this tag; may be repeated")
-    run.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
-    run.add_argument("--label", metavar="TEXT", help="what you call this run")
-    run.add_argument("--dry-run", action="store_true", help="show how many requests and what cost to expect; send none")
-    _judge(run)
-    run.add_argument(
-        "--judge-base-url",
-        metavar="URL",
-        help="where judges are asked (default: EVALKIT_JUDGE_BASE_URL, else as for models)",
-    )
-    _limits(run)
-    run.set_defaults(concurrency=16)
-    _results(run)
+    options.run(run)
 
     resume = command("resume", _resume, "finish a run that was stopped or interrupted")
     resume.add_argument("run", metavar="RUN_ID")
     resume.add_argument("--errors", action="store_true", help="ask trials again that ended in an error")
-    _judge(resume)
-    _limits(resume)
-    _results(resume)
+    options.judge(resume)
+    options.limits(resume)
+    options.results(resume)
 
     rescore = command("rescore", _rescore, "score a run's stored turns again, as a new run; asks no model")
     rescore.add_argument("run", metavar="RUN_ID")
     rescore.add_argument(
         "--dataset", metavar="FILE", help="the cases to score by (default: the run's own file as it is now)"
     )
-    _judge(rescore)
+    options.judge(rescore)
     rescore.add_argument(
         "--no-judges", action="store_true", help="ask no judge: keep the stored verdicts that still hold"
     )
     rescore.add_argument("--concurrency", type=int, default=16, metavar="N", help="requests at once (default: 16)")
-    _results(rescore)
+    options.results(rescore)
 
     runs = command("runs", _runs, "list the runs, newest first, unfinished ones too")
-    _results(runs)
+    options.results(runs)
 
     compare = command("compare", _compare, "compare two runs: the verdict, each tool, the cases that changed")
     compare.add_argument("baseline", metavar="BASELINE", help="a run id, the beginning of one, latest, or latest~1")
@@ -119,11 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--worth-knowing", type=float, default=0.10, metavar="X", help="the smallest difference that matters (0.10)"
     )
-    _results(compare)
+    options.results(compare)
 
     review = command("review", _review, "write the weekly review: a page, charts and tables; asks no model")
     add_review_options(review)
-    _results(review)
+    options.results(review)
 
     check = command(
         "check", _check, "look for problems in datasets and give advice; with --model, look at the endpoint"
@@ -142,25 +116,8 @@ def _parser() -> argparse.ArgumentParser:
         help="default: by the ending of FILE, else csv, safe to open in a spreadsheet",
     )
     export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
-    _results(export)
+    options.results(export)
     return parser
-
-
-def _judge(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--judge-model", metavar="NAME", help="who judges final answers (default: EVALKIT_JUDGE_MODEL, else the model)"
-    )
-
-
-def _limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16, or the run's own)")
-    parser.add_argument(
-        "--max-errors", type=float, metavar="X", help="stop beyond this share (below 1) or count of errors"
-    )
-
-
-def _results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--results-dir", metavar="FOLDER", help="default: EVALKIT_RESULTS, else the project's results/")
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ compare_words case_comparison run_differences case_view case_html run_changes
 ROOF = """
 exports table_files lines compare_lines checking cli __main__ __init__ widgets widget_base run_picker compare_runs
 case_browser report report_data report_frames report_words report_notes report_views report_page report_markdown
-report_files report_command
+report_files report_command command_options
 """.split()
 FLOORS = [GROUND, [*WEST, *EAST], SECOND, THIRD, ROOF]
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}

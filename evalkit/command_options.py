@@ -1,0 +1,55 @@
+"""The options that commands have in common, and the many of `evalkit run`. Loads nothing heavy."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def run(parser: argparse.ArgumentParser) -> None:
+    """What a run is of, whom it asks and how."""
+    add = parser.add_argument
+    add("datasets", nargs="+", metavar="DATASET", help="a name in eval_data/, or a path; several make several runs")
+    add("--model", help='default: EVALKIT_MODEL, else gpt-4.1-mini; "lexical" needs no key and no network')
+    add("--base-url", help="an OpenAI-compatible endpoint (default: OPENAI_BASE_URL)")
+    add("--api", choices=("chat", "responses"), help="which API of the endpoint (default: chat)")
+    add("--system-prompt", metavar="FILE", type=Path, help="a text file that replaces the dataset's system prompt")
+    add("--temperature", type=float, metavar="T")
+    add("--max-tokens", type=int, metavar="N", help="the longest reply to ask for")
+    add("--seed", type=int)
+    add("--tools", metavar="FILE", help="tool definitions, for a dataset without its own")
+    add("--trials", type=int, default=1, help="attempts at each case (default: 1)")
+    add("--case", action="append", metavar="ID", help="only this case; may be repeated")
+    add("--tag", action="append", metavar="TAG", help="only cases with this tag; may be repeated")
+    add("--limit", type=int, metavar="N", help="only the first N cases")
+    add("--label", metavar="TEXT", help="what you call this run")
+    add("--dry-run", action="store_true", help="show how many requests and what cost to expect; send none")
+    judge(parser)
+    add(
+        "--judge-base-url",
+        metavar="URL",
+        help="where judges are asked (default: EVALKIT_JUDGE_BASE_URL, else as for models)",
+    )
+    limits(parser)
+    parser.set_defaults(concurrency=16)
+    results(parser)
+
+
+def judge(parser: argparse.ArgumentParser) -> None:
+    """Who judges."""
+    parser.add_argument(
+        "--judge-model", metavar="NAME", help="who judges final answers (default: EVALKIT_JUDGE_MODEL, else the model)"
+    )
+
+
+def limits(parser: argparse.ArgumentParser) -> None:
+    """How many requests at once, and when to stop."""
+    parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once (default: 16, or the run's own)")
+    parser.add_argument(
+        "--max-errors", type=float, metavar="X", help="stop beyond this share (below 1) or count of errors"
+    )
+
+
+def results(parser: argparse.ArgumentParser) -> None:
+    """Where the results are."""
+    parser.add_argument("--results-dir", metavar="FOLDER", help="default: EVALKIT_RESULTS, else the project's results/")
