@@ -48,6 +48,14 @@ def test_the_tour_runs_as_it_stands(project):
     assert ek.list_runs()["rescored_from"].notna().tolist() == [True, False]
 
 
+def test_recorded_turns_and_a_reviewer_of_ones_own_run_as_they_stand(project):
+    scored, reviewed = {"ek": ek}, {"ek": ek}
+    exec(next(block for block in blocks("python") if "ek.score(" in block), scored)
+    assert scored["results"]["outcome"].tolist() == ["correct", "no_call", "correct"]
+    exec(next(block for block in blocks("python") if "@ek.reviewer" in block), reviewed)
+    assert reviewed["results"]["passed"].tolist() == [True]
+
+
 def test_the_shell_commands_run_as_they_stand(project):
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     commands = [block for block in blocks("bash") if block.startswith("evalkit")]
