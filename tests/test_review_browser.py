@@ -19,10 +19,11 @@ PAYLOAD = "<img src=http://127.0.0.1:9/x onerror=\"document.title='owned'\"><scr
 WIDE = "天気 Привет שלום 🌧 C:\\new_file 50% a_b " + "x" * 300
 
 
+# What sticks out of the page.
 BEYOND = """() => document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
   [...document.querySelectorAll('main *')].filter(one => !one.closest('.ek-wide') || one.matches('.ek-wide'))
     .filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth)
-    .map(one => one.tagName + '.' + one.className + ' ' + one.textContent.slice(0, 60))"""  # what sticks out of the page
+    .map(one => one.tagName + '.' + one.className + ' ' + one.textContent.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module")
