@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,18 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 # From so many days on: how a date is written, and the letters that it takes, its distance to the next included.
-_FORMS = ((900, "%Y-%m", 9.5), (330, "%b %Y", 10.5), (3, "%d %b", 7), (1, "%d %b\n%H:%M", 7), (0, "%H:%M", 7))
+_FORMS = (
+    (900, "%Y-%m", 9.5), (330, "%b %Y", 10.5), (3, "%d %b", 7), (0.9, "%d %b\n%H:%M", 7), (0.0014, "%H:%M", 7),
+    (0, "%H:%M:%S", 10.5),
+)  # fmt: skip
+_FEWEST = 3  # dates that have room; with fewer those at both ends would reach into what stands beside the axis
+_MONTHS = 330  # days from which on dates are written without their day
+_SECOND = 1 / 86_400
+_STEPS = (
+    *(_SECOND * step for step in (1, 2, 5, 10, 15, 30)),
+    *(60 * _SECOND * step for step in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)),
+    1, 2, 3, 5, 7, 10, 14, 21, 28, 60, 90, 120, 180,
+)  # fmt: skip
 
 
 class _DatesThatFit(AutoDateLocator):
@@ -33,18 +46,55 @@ class _DatesThatFit(AutoDateLocator):
         for unit, step in longest.items():  # else it warns where few dates have room
             self.intervald[unit] = [*self.intervald[unit], step]
 
+    def __call__(self) -> Any:
+        """The dates; where the calendar's own steps would leave a single one, those of an even step."""
+        found = super().__call__()  # type: ignore[no-untyped-call]
+        axis: Any = self.axis
+        low, high = sorted(axis.get_view_interval())
+        room = self._room()
+        if high - low >= _MONTHS or room < _FEWEST or sum(low <= date <= high for date in found) > 1:
+            return found
+        evenly = _evenly(low, high, room)
+        return evenly if len(evenly) > 1 else found
+
     def get_locator(self, dmin: datetime, dmax: datetime) -> Any:
+        self.maxticks = dict.fromkeys(self.maxticks, max(2, min(8, round(self._room()))))
+        return super().get_locator(dmin, dmax)  # type: ignore[no-untyped-call]
+
+    def _room(self) -> float:
+        """How many times as long as a date the axis is."""
         axis: Any = self.axis
         axes = axis.axes
-        dpi = figure_of(axes).dpi
         letter = axis.majorTicks[0].label1.get_fontsize() * 0.6 if axis.majorTicks else 6.0
-        room = round(axes.bbox.width * 72 / dpi / (letter * self._letters))
-        self.maxticks = dict.fromkeys(self.maxticks, max(2, min(8, room)))
-        return super().get_locator(dmin, dmax)  # type: ignore[no-untyped-call]
+        return float(axes.bbox.width * 72 / figure_of(axes).dpi / (letter * self._letters))
+
+
+class _NoDateTwice(DateFormatter):
+    def format_ticks(self, values: Any) -> list[str]:
+        """The dates as text; empty where the one before reads the same."""
+        texts: list[str] = super().format_ticks(values)
+        return [text if not place or text != texts[place - 1] else "" for place, text in enumerate(texts)]
+
+
+def _evenly(low: float, high: float, room: float) -> Sequence[float]:
+    """Dates between two, in days since 1970: multiples of the first step that leaves room for each."""
+    step = next((step for step in _STEPS if step * min(room, 8) >= high - low), None)
+    if step is None:
+        return []
+    return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def dates(axis: Axis, days: float) -> None:
     """Dates of a span of so many days along an axis."""
-    _, form, letters = next(one for one in _FORMS if days >= one[0])
+    _, form, letters = _form(days)
     axis.set_major_locator(_DatesThatFit(letters))
-    axis.set_major_formatter(DateFormatter(form, tz=UTC))  # type: ignore[no-untyped-call]
+    axis.set_major_formatter(_NoDateTwice(form, tz=UTC))  # type: ignore[no-untyped-call]
+
+
+def lines_of_dates(days: float) -> int:
+    """How many lines the dates of such a span take."""
+    return 1 + _form(days)[1].count("\n")
+
+
+def _form(days: float) -> tuple[float, str, float]:
+    return next(one for one in _FORMS if days >= one[0])

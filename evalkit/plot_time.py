@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .plot_dates import dates
-from .plot_panels import Grid, panels
+from .plot_dates import dates, lines_of_dates
+from .plot_panels import Grid, head, panels
 from .plot_series import Break, Series, named, series_of, timed
 from .plot_style import (
     ALL,
@@ -52,8 +53,9 @@ def accuracy_over_time(
     One series per dataset, model and tool, with its 95 % intervals. It breaks off, at a dashed line that names what
     changed, wherever the dataset, tools, prompt, settings or scoring of the runs changed, and where a run had no case
     of the tool. Points of fewer than 10 cases are hollow. Up to five series stand in the axes themselves; more stand
-    in panels inside it (its `child_axes`), `most` of them: those that moved furthest beyond their intervals. Times are
-    UTC. What is not drawn (runs without a start, further tools) is named below the chart.
+    in panels inside it (its `child_axes`), each dataset and model in rows of its own, `most` of them: those that moved
+    furthest beyond their intervals. Times are UTC. What is not drawn (runs without a start, further tools) is named
+    below the chart.
 
     `cases` says over which cases the rates were taken, "all" or "shared", where the frame does not know.
 
@@ -73,7 +75,7 @@ def accuracy_over_time(
         ax, width = new_axes(ax, 8.5, 4.2), 92
         _together(ax, shown)
     else:
-        grid = Grid.of(len(shown), wide=dense and len(shown) <= _TOGETHER)
+        grid = _grid(shown, wide=dense and len(shown) <= _TOGETHER)
         ax, width = new_axes(ax, *grid.inches()), 120
         _apart(ax, shown, grid)
         kept = "  ·  ".join(
@@ -108,10 +110,25 @@ def _together(ax: Axes, every: Sequence[Series]) -> None:
     legend(ax, handles, [f"{names[one.key]}\n{counted(one.rows['n'])}{_errors(one.rows)}" for one in latest])
 
 
+def _grid(every: Sequence[Series], *, wide: bool) -> Grid:
+    """Rows of their own for each dataset and model, unless each has but one panel."""
+    sizes = Counter(one.key[:2] for one in every)
+    if len(sizes) in (1, len(every)):
+        return Grid.of(len(every), wide=wide)
+    return Grid.of(*sizes.values(), headed=True, wide=wide)
+
+
 def _apart(host: Axes, every: Sequence[Series], grid: Grid) -> None:
     names, letters = _names(every), _letters(host, 5.8, columns=grid.columns)
+    groups = {one.key[:2]: names[one.key].partition("\n")[2] for one in every}
+    if grid.headed:
+        names = {key: name.partition("\n")[0] for key, name in names.items()}
     lines = 2 if any("\n" in name for name in names.values()) else 1
-    for panel, one in zip(panels(host, grid, len(every), lines), every, strict=True):
+    low, high = _ends(every)
+    made = panels(host, grid, lines, lines_of_dates(_date(high) - _date(low)))
+    if grid.headed:
+        head(made, grid, list(groups.values()), lines)
+    for panel, one in zip(made, every, strict=True):
         _draw(panel, one, looks({one.tool: one.tool})[one.tool], size=14, dense_size=1.5 if grid.columns > 1 else 4)
         for whole in every:
             if whole.key == (one.dataset, one.model, ALL) and one.tool != ALL:
@@ -209,8 +226,7 @@ def _axes(ax: Axes, every: Sequence[Series]) -> None:
     percent(ax.yaxis)
     ax.set_ylim(-0.03, _TOP if any(one.breaks for one in every) else 1.05)
     ax.spines["left"].set_bounds(0, 1)
-    starts = [one.rows["started_at"] for one in every]
-    first, last = min(rows.min() for rows in starts), max(rows.max() for rows in starts)
+    first, last = _ends(every)
     low, high = _date(first), _date(last)
     edge = (high - low) * 0.03 if high > low else 0.5
     ax.set_xlim(low - edge, high + edge)
@@ -218,6 +234,12 @@ def _axes(ax: Axes, every: Sequence[Series]) -> None:
         ax.set_xticks([low], [f"{first:%Y-%m-%d %H:%M}"])
         return
     dates(ax.xaxis, high - low)
+
+
+def _ends(every: Sequence[Series]) -> tuple[pd.Timestamp, pd.Timestamp]:
+    """The first and the last start of a run."""
+    starts = [one.rows["started_at"] for one in every]
+    return min(rows.min() for rows in starts), max(rows.max() for rows in starts)
 
 
 def _names(every: Sequence[Series]) -> dict[Any, str]:

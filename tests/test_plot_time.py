@@ -192,6 +192,61 @@ def test_panels_lie_inside_their_axes_and_apart_at_any_size():
         assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
 
 
+def _of_models(models, tools):
+    runs = ((f"{model}-{day}", model, day) for model in models for day in (1, 20))
+    names = [f"tool_{tool:02}" for tool in range(tools)]
+    return rates(*(rate(run, name, 6, 12, day, model=model) for run, model, day in runs for name in names))
+
+
+def test_every_model_has_rows_of_its_own_below_its_name():
+    ax = accuracy_over_time(_of_models("ab", 7))
+    ax.figure.draw_without_rendering()
+    panels = ax.child_axes
+    rows = [round(panel.get_window_extent().y0) for panel in panels]
+    assert max(rows[7:]) < min(rows[:7])
+    assert round(panels[7].get_window_extent().x0) == round(panels[0].get_window_extent().x0)
+    headed = [(place, text.get_text()) for place, panel in enumerate(panels) for text in panel.texts]
+    assert headed == [(0, "a"), (7, "b")]
+
+
+def test_models_of_a_single_series_share_rows_and_are_named_in_their_titles():
+    ax = accuracy_over_time(_of_models("abcdefghi", 1))
+    assert [panel.get_title("left") for panel in ax.child_axes][:2] == ["tool_00  n 12\na", "tool_00  n 12\nb"]
+    ax.figure.draw_without_rendering()
+    assert len({round(panel.get_window_extent().y0) for panel in ax.child_axes}) == 3
+
+
+@pytest.mark.parametrize("inches", [(8, 6), (12, 9)])
+def test_titles_headings_and_dates_of_panels_keep_clear_of_other_panels(inches):
+    ax = accuracy_over_time(_of_models("ab", 7))
+    ax.figure.set_size_inches(*inches)
+    ax.figure.draw_without_rendering()
+    boxes = [panel.get_window_extent() for panel in ax.child_axes]
+    texts = [text for panel in ax.child_axes for text in (*panel.texts, panel._left_title, *panel.get_xticklabels())]
+    shown = [text.get_window_extent() for text in texts if text.get_text()]
+    assert len(shown) > 3 * len(boxes)
+    assert not any(text.overlaps(box) for text in shown for box in boxes)
+    below = [tick for panel in ax.child_axes for tick in panel.get_xticklabels() if tick.get_text()]
+    above = [text for panel in ax.child_axes for text in (*panel.texts, panel._left_title) if text.get_text()]
+    ends = [text.get_window_extent() for text in above]
+    assert not any(tick.get_window_extent().overlaps(end) for tick in below for end in ends)
+
+
+@pytest.mark.parametrize("days", [8e-4, 0.002, 0.01, 0.3, 1.5, 5, 26, 40, 200])
+def test_dates_are_two_or_more_and_no_two_read_the_same(days):
+    first = pd.Timestamp("2026-02-11 11:17:03", tz="UTC")
+    frame = rates(rate("a", "x", 1, 2), rate("b", "x", 1, 2))
+    ax = accuracy_over_time(frame.assign(started_at=[first, first + pd.Timedelta(days=days)]))
+    for inches in (6, 8.5):
+        ax.figure.set_size_inches(inches, 4)
+        ax.figure.draw_without_rendering()
+        low, high = ax.get_xlim()
+        shown = [tick.label1.get_text() for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+        assert len(shown) > 1
+        assert "" not in shown
+        assert len(set(shown)) == len(shown)
+
+
 def test_of_very_many_tools_those_that_moved_are_shown_and_the_chart_says_so():
     still = [rate(run, f"still_{tool:02}", 50, 100, day) for run, day in (("a", 1), ("b", 2)) for tool in range(40)]
     moved = [rate("a", "moved", 10, 100, 1), rate("b", "moved", 90, 100, 2)]
