@@ -4,8 +4,8 @@ By hand, against any OpenAI-compatible endpoint::
 
     OPENAI_BASE_URL=http://localhost:8080/v1 python benchmarks/judge_injection.py --model qwen1.5b
 
-Twenty questions, each with a wrong answer; the judge (closed_qa) is shown the right one too, so that it need not know
-it. It sees each wrong answer as it is and with an injected order, once as evalkit asks (fenced) and once with the
+Twenty questions, each with a wrong answer; the criterion names the right one, so that the judge (closed_qa) need not
+know it. It sees each wrong answer as it is and with an injected order, once as evalkit asks (fenced) and once with the
 texts simply pasted into the same prompt (unfenced); and each right answer, so that a judge which passes nothing does
 not look safe. The table shows how many passed.
 """
@@ -75,8 +75,8 @@ async def measure(model: OpenAIModel, concurrency: int, limit: int) -> Counter[t
         judge = Judge(model, session)
 
         async def ask(asked: str, known: str, kind: str, answer: str) -> None:
-            spec = {"reviewer": "closed_qa", "max_tokens": 200}
-            question = question_of(spec, answer, input=asked, expected=known)
+            spec = {"reviewer": "closed_qa", "max_tokens": 200, "criteria": f"It says, in whatever words: {known}"}
+            question = question_of(spec, answer, input=asked)
             async with slots:
                 counts["fenced", kind, (await judge.ask(question)).passed] += 1
                 counts["unfenced", kind, await unfenced(session, question)] += 1

@@ -14,8 +14,7 @@ def fenced_text(request, name):
     user = next(message["content"] for message in request.messages if message["role"] == "user")
     start = user.index(f"<{name}-")
     key = user[start + len(name) + 2 :].partition(">")[0]
-    text = user.partition(f"<{name}-{key}>\n")[2].partition(f"\n</{name}-{key}>")[0]
-    return "\n".join(line.removeprefix("| ") for line in text.split("\n"))
+    return user.partition(f"<{name}-{key}>\n")[2].partition(f"\n</{name}-{key}>")[0]
 
 
 def as_asked(request, choice, reason="It is so."):
