@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import journal, store
+from .answers import UNJUDGED
 from .datasets import EvalCase
 from .errors import RunStopped, SettingsError
 from .execution import Execution, OnTrial, Stop, Tally
@@ -19,7 +20,7 @@ from .paths import results_dir as find_results_dir
 from .paths import run_path
 from .plans import Plan, describe, now, run_ids
 from .progress import Bar
-from .rows import Row
+from .rows import Row, cases_in_order
 from .runs import JOURNAL_DIR, how_to_resume
 
 if TYPE_CHECKING:
@@ -122,13 +123,15 @@ class Recording:
 
     def _close(self, *, interrupted: bool = False) -> Done:
         """Turn the journal into the run's file."""
-        complete = self.tally.finished >= self.tally.planned
+        order = cases_in_order(self.plan.dataset.cases)
+        finished = self.tally.finished
+        if finished < self.tally.planned and not self.is_new:  # trials to be asked again still stand as they were
+            finished = sum(row["error_kind"] != UNJUDGED for row in self.sink.rows(order))
         self.description |= {
-            "status": "complete" if complete else "partial",
-            "finished": self.tally.finished,
+            "status": "complete" if finished >= self.tally.planned else "partial",
+            "finished": finished,
             "finished_at": now().isoformat(),
         }
-        order = {case.id: place for place, case in enumerate(self.plan.dataset.cases)}
         if self.path is None:
             return Done(self.description, None, tuple(self.sink.rows(order)), interrupted)
         try:

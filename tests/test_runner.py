@@ -9,6 +9,7 @@ import pytest
 
 import evalkit as ek
 from evalkit.execution import HOPELESS
+from evalkit.resuming import reopen
 from loopback_replies import Reply, by_name, fails, pick_by_words, says
 
 TOOLS = [
@@ -371,3 +372,23 @@ def test_importing_evalkit_loads_nothing_heavy_and_touches_no_loop():
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+async def test_a_run_stays_complete_when_asking_its_errors_again_is_interrupted(endpoint, tmp_path):
+    endpoint.script = lambda request: fails(400, "not now") if "read" in request.text else pick_by_words(request)
+    run_id = ek.run(small(), model=model_at(endpoint), results_dir=tmp_path)["run_id"].iloc[0]
+    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def never(request):
+        loop.call_soon_threadsafe(asked.set)
+        return says("too late", delay_s=60)
+
+    endpoint.script = never
+    recording = reopen(run_id, errors=True, model=model_at(endpoint), results_dir=tmp_path)
+    task = asyncio.create_task(recording.carry_out(progress=False))
+    await asked.wait()
+    task.cancel()
+    await task
+    results = ek.load_run(run_id, results_dir=tmp_path)
+    assert (len(results), results["status"].unique().tolist()) == (3, ["complete"])
+    assert by_case(results, "error_kind")["read"] == "bad_request"
