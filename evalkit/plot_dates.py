@@ -51,9 +51,12 @@ class _DatesThatFit(AutoDateLocator):
         found = super().__call__()  # type: ignore[no-untyped-call]
         axis: Any = self.axis
         low, high = sorted(axis.get_view_interval())
-        room = self._room()
-        if high - low >= _MONTHS or room < _FEWEST or sum(low <= date <= high for date in found) > 1:
+        room, edge = self._room(), (high - low) / 100
+        inside = [date for date in found if low + edge < date < high - edge]  # without any, it gives both ends
+        if high - low >= _MONTHS or len(inside) > 1:
             return found
+        if room < _FEWEST:
+            return inside or [(low + high) / 2]
         evenly = _evenly(low, high, room)
         return evenly if len(evenly) > 1 else found
 
