@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalkit import review_registry
+from evalkit import judges, review_registry, reviewers
 from loopback import endpoint
 
 __all__ = ["endpoint"]
@@ -10,4 +10,6 @@ __all__ = ["endpoint"]
 
 @pytest.fixture(autouse=True)
 def _no_reviewer_outlives_its_test(monkeypatch):
+    assert judges
+    assert reviewers  # importing them is what registers the built-in ones
     monkeypatch.setattr(review_registry, "_known", dict(review_registry._known))
