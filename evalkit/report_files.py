@@ -56,6 +56,8 @@ def write_review(
     Raises SettingsError as `Review`, and where `pdf` is wanted and no browser is there; RuntimeError where the
     notebook fails.
     """
+    import IPython  # noqa: F401  # whole before the thread needs it: matplotlib trips over one that is half imported
+
     browser = find_browser() if pdf else None
     notebook = find_notebook()
     review = Review(week, since=since, until=until, dataset=dataset, baseline=baseline, results_dir=results_dir)
