@@ -11,6 +11,7 @@ import pytest
 import evalkit as ek
 from evalkit.cli import _parser
 from evalkit.matcher_checks import NAMES
+from evalkit.reviewers import names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -87,6 +88,25 @@ def test_the_matchers_are_those_of_the_code():
     rows = [row for row in README.splitlines() if row.startswith('| `{"$')]
     named = {name for row in rows for name in re.findall(r'\{"(\$\w+)"', row.split("|")[1])}
     assert named == set(NAMES)
+
+
+def test_the_columns_are_those_of_the_schema():
+    rows = [
+        [cell.strip() for cell in row.strip("|").split("|")] for row in table_after("The columns of a results frame")
+    ]
+    told = [(name.strip("`"), level, dtype, meaning) for name, level, dtype, meaning in rows]
+    assert told == [tuple(row) for row in ek.columns().to_numpy()]
+
+
+def test_the_notebooks_are_those_of_the_folder():
+    named = {code_words(row)[0] for row in table_after("Notebooks")}
+    assert named == {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+def test_the_reviewers_are_those_of_the_code():
+    section = README.split("### Reviewers\n", 1)[1].split("\n### ", 1)[0]
+    named = {code_words(row)[0] for row in section.splitlines() if row.startswith("| `")}
+    assert named == set(names())
 
 
 def test_the_case_fields_are_those_of_a_case():
