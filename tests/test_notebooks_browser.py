@@ -5,6 +5,7 @@ Pictures of them are kept in the folder that EVALKIT_SCREENSHOTS names.
 
 import json
 import os
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_a_notebook_runs_from_top_to_bottom(path, tmp_path):
 
 @pytest.fixture
 def failing(tmp_path):
-    """A project whose only run has failures of two tools, one of them hostile, and the notebook that reads them."""
+    """A project whose only run, annotated by nobody, has failures of two tools with hostile texts."""
     project = copy_of_project(tmp_path)
     rows = [
         row(f"case-{number}", 1, number % 2 == 0, expected_tool=tool, input=f"Do {number} {HOSTILE}", reason=HOSTILE,
@@ -64,8 +65,7 @@ def failing(tmp_path):
     ]  # fmt: skip
     dated = description("2026-11-30T10-00-00Z-m", dataset="office_assistant", system_prompt="Be kind.", planned=8)
     results = project / "results" / "sample"
-    for stored in results.glob("*.parquet"):
-        stored.unlink()
+    shutil.rmtree(results)
     save_run(results / f"{dated['run_id']}.parquet", dated, None, rows)
     return project
 
