@@ -183,5 +183,5 @@ _STYLE = Markup("""
 .ek details { margin: .25em 0; } .ek summary { cursor: pointer; }
 .ek summary:focus-visible { outline: 2px solid var(--jp-brand-color1, #0072b2); }
 .ek-chart { max-width: 100%; border-radius: 4px; }
-@media print { .ek-wide { overflow: visible; } }
+@media print { .ek-wide { overflow: visible; } .ek details::details-content { content-visibility: visible; } }
 """)
