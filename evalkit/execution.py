@@ -21,7 +21,7 @@ from .evaluators import evaluate_answer, evaluate_tool_call
 from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
 from .loops import in_thread, to_the_end
 from .models import Model, Session
-from .prices import Prices, cost
+from .prices import BATCH_SHARE, Prices, cost
 from .records import Turn, Verdict
 from .rows import Row, row_of, turn_of
 
@@ -40,6 +40,12 @@ _HINTS = {
 
 class Stop(Exception):
     """The run ends here, for the reason in its message; what is finished stays."""
+
+
+class Received(Protocol):
+    """Where answers are that came by batch, not one by one."""
+
+    def take(self, case_id: str, trial: int) -> Turn: ...
 
 
 class Sink(Protocol):
@@ -78,7 +84,11 @@ OnTrial = Callable[[Row], None]
 
 @dataclass
 class Execution:
-    """One pass over the trials of a run that are still to do. Those in `answered` (their rows) are only reviewed."""
+    """One pass over the trials of a run that are still to do. Those in `answered` (their rows) are only reviewed.
+
+    With `received`, the model is not asked: its answers are there, all of them paid for, so that none is left out for
+    what another one is.
+    """
 
     dataset: Dataset
     model: Model
@@ -92,6 +102,7 @@ class Execution:
     earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
     jury: Jury | None = None
     answered: Mapping[tuple[str, int], Row] = field(default_factory=dict)
+    received: Received | None = None
     _first: list[Turn] = field(default_factory=list)
     _held: list[Row] = field(default_factory=list)
     _answered: bool = False
@@ -152,13 +163,17 @@ class Execution:
         assert session is not None  # noqa: S101  # it is open while there is something to ask
         messages = case.messages(self.dataset.system_prompt)
         try:
-            turn = await session.ask(messages, self.dataset.tools, notify=self._notify)
+            if self.received is not None:
+                turn = self.received.take(case.id, trial)
+            else:
+                turn = await session.ask(messages, self.dataset.tools, notify=self._notify)
             if not isinstance(turn, Turn):
                 raise TypeError(f"it returned a {type(turn).__name__}, not a Turn")
         except Exception as error:  # a model of one's own that does not keep to what a session promises
             turn = Turn(error_kind="model", error=f"the model failed: {type(error).__name__}: {error}", attempts=1)
         self._answered = self._answered or turn.error_kind not in _REFUSALS
-        known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices)}
+        share = 1.0 if self.received is None else BATCH_SHARE
+        known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices, share=share)}
         if earlier := self.earlier_attempts.get((case.id, trial)):
             known["attempts"] = earlier + (turn.attempts or 0)
         return turn, known
@@ -190,7 +205,7 @@ class Execution:
             if len(self._first) < FIRST:
                 self._first.append(turn)
                 self._refuse_settings()
-            if turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
+            if self.received is None and turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
                 raise Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
         self._held.append(row)
         if refused and not self._answered and len(self._first) < min(FIRST, self._asked):
@@ -220,7 +235,7 @@ class Execution:
     def _stop_for_errors(self) -> None:
         errors, limit = self.tally.errors, self.max_errors
         if limit is None:
-            if errors >= HOPELESS and errors == self.tally.finished:
+            if self.received is None and errors >= HOPELESS and errors == self.tally.finished:
                 raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._last_error}")
         elif errors > (limit * self.tally.planned if limit < 1 else limit):
             allowed = f"{limit:.0%} of {self.tally.planned}" if limit < 1 else f"{limit:.0f}"

@@ -24,6 +24,7 @@ from .errors import SettingsError
 from .lexical import LexicalBaseline
 from .masking import STARS, Mask, masked_fields, secrets_in_environment, secrets_in_fields
 from .nearmiss import did_you_mean
+from .posting import Post
 from .records import Turn
 from .replies import read_reply
 from .request_failures import Failure
@@ -31,6 +32,7 @@ from .retries import MAX_ATTEMPTS, Asking, Clock, Gate, Notify
 from .tools import Tool
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 __all__ = ["CallableModel", "LexicalBaseline", "Model", "OpenAIModel", "Session", "as_model"]
@@ -118,9 +120,10 @@ class OpenAIModel:
     @asynccontextmanager
     async def session(self) -> AsyncIterator[OpenAISession]:
         """A session with its own connections, which are closed at its end."""
-        client = _client(self._address, self.timeout, self._extra)
+        client, http = _client(self._address, self.timeout, self._extra)
         try:
-            yield OpenAISession(self, client, self._address, self._mask, self._extra)
+            post = Post(client, http, wire.PATHS[self.api])
+            yield OpenAISession(self, post, self._address, self._mask, self._extra)
         finally:
             await client.close()
 
@@ -129,9 +132,9 @@ class OpenAISession:
     """Asks an endpoint; all of its requests share one gate."""
 
     def __init__(
-        self, model: OpenAIModel, client: AsyncOpenAI, address: Address, mask: Mask, extra: Mapping[str, Any]
+        self, model: OpenAIModel, post: Post, address: Address, mask: Mask, extra: Mapping[str, Any]
     ) -> None:
-        self._model, self._client, self._address, self._mask = model, client, address, mask
+        self._model, self._post, self._address, self._mask = model, post, address, mask
         beside = extra.get("extra_body") or {}
         own = {name: value for name, value in extra.items() if name not in _SENT_BESIDE}
         self._settings = {"temperature": model.temperature, **own, **beside}
@@ -147,11 +150,26 @@ class OpenAISession:
         notify: Notify | None = None,
     ) -> Turn:
         """The Turn that answers the messages, after as many attempts as it takes."""
-        offer = self._offer(tools)
-        body = wire.body_of(self._model.name, messages, offer, {**self._settings, **(extra or {})}, self._model.api)
+        body, offer = self.request(messages, tools, extra)
         send = partial(self._send, json.dumps(body).encode(), offer.own, wire.limit_of(body))
         asking = Asking(send, self._gate, self._model.max_attempts, notify or (lambda text: None))
         return await asking.run()
+
+    @property
+    def way(self) -> tuple[AsyncOpenAI, Address, Mask]:
+        """The client, the address and what hides secrets: for what is asked of the endpoint in another way."""
+        return self._client, self._address, self._mask
+
+    def request(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Tool] = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> tuple[dict[str, Any], wire.Offer]:
+        """The body that is sent for the messages, and the tools as it offers them."""
+        offer = self._offer(tools)
+        settings = {**self._settings, **(extra or {})}
+        return wire.body_of(self._model.name, messages, offer, settings, self._model.api), offer
 
     def _offer(self, tools: Sequence[Tool]) -> wire.Offer:
         """Definitions and names of the tools, worked out once for as long as they stay the same."""
@@ -160,22 +178,16 @@ class OpenAISession:
         return self._offered[1]
 
     async def _send(self, body: bytes, names: Mapping[str, str], limit: int | None) -> Turn | Failure:
-        import httpx2
-        import openai
-
         model, host = self._model, self._address.host
         try:
             async with asyncio.timeout(model.timeout):
-                # The raw response: replies come in more shapes than the library's types have.
-                response = await self._client.post(wire.PATHS[model.api], cast_to=httpx2.Response, content=body)
-        except openai.APIStatusError as error:
-            return self._advised(
-                request_failures.refused(error.response, host, mask=self._mask, now=model.clock.time_of_day()),
-                error.status_code,
-            )
+                response = await self._post.send(body)
         except Exception as error:
             return request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
-        return read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
+        if response.is_success:
+            return read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
+        now = model.clock.time_of_day()
+        return self._advised(request_failures.refused(response, host, mask=self._mask, now=now), response.status_code)
 
     def _advised(self, failure: Failure, status: int) -> Failure:
         """The failure, with what to do where a base URL was given without its path."""
@@ -210,25 +222,28 @@ def as_model(spec: Model | str | Callable[..., Any], **settings: Any) -> Model:
     raise SettingsError(f"a model is a name, a Model or a function of messages and tools, got {spec!r}")
 
 
-def _client(address: Address, timeout_s: float, extra: Mapping[str, Any]) -> AsyncOpenAI:
-    """A client for the running event loop; on aiohttp where that is installed, which takes half the time."""
+def _client(address: Address, timeout_s: float, extra: Mapping[str, Any]) -> tuple[AsyncOpenAI, httpx2.AsyncClient]:
+    """A client for the running event loop and what it sends with: aiohttp where that is there, which takes half the
+    time.
+    """
     import httpx2
     import openai
 
     limit = httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S), pool=None)
     try:
-        transport = openai.DefaultAioHttpClient(timeout=limit)
+        http = openai.DefaultAioHttpClient(timeout=limit)
     except RuntimeError:
-        transport = None
-    return openai.AsyncOpenAI(
+        http = openai.DefaultAsyncHttpxClient(timeout=limit)
+    client = openai.AsyncOpenAI(
         api_key=address.key,
         base_url=address.url,
         timeout=limit,
         max_retries=0,
         default_headers={**address.headers, **(extra.get("extra_headers") or {})},
         default_query={**address.query, **(extra.get("extra_query") or {})},
-        http_client=transport,
+        http_client=http,
     )
+    return client, http
 
 
 def _check(name: Any, temperature: Any, api: Any, extra: Any, timeout: Any, max_attempts: Any) -> None:

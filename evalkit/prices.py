@@ -15,6 +15,7 @@ from .records import Usage
 Prices = Mapping[str, Mapping[str, float]]
 
 PER = 1_000_000  # tokens that a price is for
+BATCH_SHARE = 0.5  # of the price, for requests that are sent in a batch
 _SIDES = ("input", "output")
 _EXAMPLE = 'such as {"gpt-4.1-mini": {"input": 0.4, "output": 1.6}}, in USD per million tokens'
 
@@ -36,12 +37,15 @@ def load_prices(prices: Prices | None = None, start: str | Path | None = None) -
     return {}
 
 
-def cost(usage: Usage | Mapping[str, Any] | None, model: str, prices: Prices) -> float | None:
-    """USD for these tokens; None where the model has no price, or the endpoint did not count both kinds."""
+def cost(usage: Usage | Mapping[str, Any] | None, model: str, prices: Prices, *, share: float = 1.0) -> float | None:
+    """USD for these tokens; None where the model has no price, or the endpoint did not count both kinds.
+
+    `share` is how much of the price is paid (in a batch, BATCH_SHARE).
+    """
     price, counted = prices.get(model), Usage.of(usage)
     if price is None or counted.input_tokens is None or counted.output_tokens is None:
         return None
-    return (counted.input_tokens * price["input"] + counted.output_tokens * price["output"]) / PER
+    return (counted.input_tokens * price["input"] + counted.output_tokens * price["output"]) / PER * share
 
 
 def _table(path: Path) -> Any:

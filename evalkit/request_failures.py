@@ -82,6 +82,14 @@ def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Fa
     return Failure("connection", _sentence(f"no complete answer from {host}: {cause}"), retry)
 
 
+def unanswered(error: Any, host: str, *, mask: Mask) -> tuple[str, str]:
+    """Kind and sentence for a request of a batch that has no response, but an error in the batch's own words."""
+    code = str(error.get("code")) if isinstance(error, Mapping) else ""
+    kind = "quota" if code in _NO_CREDIT else "rate_limit" if code.startswith("rate_limit") else "server"
+    words = first_words(server_words(error) or code, mask)
+    return kind, _sentence(f"the batch at {host} did not answer this request" + (f": {words}" if words else ""))
+
+
 def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds that the headers ask to wait, 0 for a moment that has passed; None where they do not, or not readably.
 
