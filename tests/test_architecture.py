@@ -17,19 +17,19 @@ import evalkit
 PACKAGE = Path(evalkit.__file__).parent
 GROUND = """
 dates errors limits nearmiss records jsontext masking fences patterns paths loops progress textfiles valuepaths
-environment jsonvalues jsonschemas schema_graph schema_check toolschema schema counts journal store runs
+environment jsonvalues jsonschemas schema_graph schema_check toolschema schema counts journal footers store runs
 hint_schemas tool_functions tools messages tables look_alikes textdiff weeks
 """.split()
 WEST = """
 differences pairing matcher_checks matchers mismatch_forms turns arguments calls offered endpoints prices replies
-request_failures retries wire callables lexical models probe review_checks review_registry review_own review_text
+request_failures retries wire posting callables lexical models probe review_checks review_registry review_own review_text
 review_exact review_numbers review_json review_xml reviewers judge_prompts judge_questions judge_replies judge_rules
 judges judging jury case_fields case_rules cases dataset_files dataset_options dataset_building datasets
 argument_advice dataset_advice answers evaluators rows plans execution recording resuming recorded_turns rescoring
 runner
 """.split()
 EAST = """
-stats tallies paired selection reading history history_scan shared_cases dask_frames annotations
+stats codes tallies paired selection reading history history_scan shared_cases dask_frames annotations
 """.split()
 SECOND = """
 plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion
