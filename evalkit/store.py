@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .counts import RunCounts
 from .errors import SchemaError
+from .footers import footer_entry
 from .jsontext import write
 from .schema import COLUMNS, NAMES, SCHEMA_VERSION, TIME, conform
 
@@ -110,7 +111,13 @@ def read_footer(path: Path) -> dict[str, Any]:
 
     Raises SchemaError where the file is not a run's, is truncated, or was written by a newer version.
     """
-    return _described(path, _metadata(path))
+    try:
+        text = footer_entry(path, DESCRIPTION_KEY)
+        if text is not None:
+            return _described(path, text)
+    except (SchemaError, OSError):
+        pass  # said below, in the words of a parser that has read all of it
+    return _described(path, _metadata(path).get(DESCRIPTION_KEY))
 
 
 def read_dataset(path: Path) -> dict[str, Any] | None:
@@ -211,9 +218,9 @@ def _metadata(path: Path) -> dict[bytes, bytes]:
         raise SchemaError(f"{path.name} is not a whole Parquet file: {error}", what_to_do=RESTORE) from None
 
 
-def _described(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+def _described(path: Path, text: bytes | None) -> dict[str, Any]:
     try:
-        description: dict[str, Any] = json.loads(metadata[DESCRIPTION_KEY])
+        description: dict[str, Any] = json.loads(text or b"")
         version = int(description["schema_version"])
         if not isinstance(description["run_id"], str):
             raise TypeError("a run id is text")

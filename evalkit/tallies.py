@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from .codes import CodedRows, coded, compact, grouped, recoded, refined, tags_in
 from .counts import ToolCounts
 from .errors import SchemaError
 from .nearmiss import did_you_mean
@@ -18,11 +19,9 @@ from .schema import REQUIRED, conform, needs_frame
 from .stats import effective_sizes, wilson_bounds
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Codes = NDArray[np.int64]
+    from .codes import Codes
 
 FINGERPRINTS = ("dataset_hash", "tools_hash", "prompt_hash", "settings_hash", "scoring_hash")
 RUN_FACTS = ("dataset", "model", "label", "status", "started_at", "rescored_from", *FINGERPRINTS)
@@ -56,40 +55,40 @@ def one_row_per_tag(rows: pd.DataFrame) -> pd.DataFrame:
     """Each row once for each of its tags, NA where it has none."""
     import pandas as pd
 
-    from .jsontext import JsonTextError, read
-
-    def tags(text: Any) -> list[str | None]:
-        try:
-            found = read(text) if isinstance(text, str) else []
-        except JsonTextError:
-            found = [text]  # another tool's plain word
-        return list(dict.fromkeys(str(tag) for tag in found)) if isinstance(found, list) and found else [None]
-
     codes, texts = pd.factorize(rows["tags"], use_na_sentinel=False)
-    lists = pd.Series([tags(text) for text in texts], dtype=object)
+    lists = pd.Series([tags_in(text) for text in texts], dtype=object)
     exploded = rows.assign(tags=lists.take(codes).set_axis(rows.index)).explode("tags")
     return exploded.assign(tags=exploded["tags"].astype("str"))
 
 
 def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """One row per group of `rows` (see `counted_rows`): the grouping columns, then `cases`, then the sums."""
+    return coded_sums(coded(rows, (*counted_by(by), *by)), by)
+
+
+def counted_by(by: Sequence[str]) -> list[str]:
+    """The columns that tell cases and clusters apart within the groups of `by`."""
+    return [*([] if "run_id" in by else ["dataset"]), "case_id", "cluster"]
+
+
+def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
+    """What `group_sums` gives, of rows with the columns `by` and `counted_by(by)`."""
     import numpy as np
     import pandas as pd
 
-    group, first_rows = _codes(rows, by)
-    pooled = [] if "run_id" in by else ["dataset"]
-    case, case_first = _refine(group, rows, [*pooled, "case_id"])
-    scored = rows["passed"].notna().to_numpy()
-    passed = rows["passed"].to_numpy("float64", na_value=0.0)
-    score = rows["score"].to_numpy("float64", na_value=np.nan)
-    cases, groups = len(case_first), len(first_rows)
+    group, first_rows = grouped(rows, by)
+    groups = len(first_rows)
+    *pooled, _, _ = counted_by(by)
+    case, case_first = refined(group, groups, rows, [*pooled, "case_id"])
+    cases = len(case_first)
+    scored = ~np.isnan(rows.passed)
 
     def per_case(values: Any) -> Any:
         return np.bincount(case, weights=values, minlength=cases)
 
     trials = per_case(scored)
-    passes, errors = per_case(passed), per_case(~scored)
-    scores = per_case(np.where(scored, score, 0.0))
+    passes, errors = per_case(np.where(scored, rows.passed, 0.0)), per_case(~scored)
+    scores = per_case(np.where(scored, rows.score, 0.0))
     kept = np.flatnonzero(trials > 0)
     home = group[case_first]
     of_kept = home[kept]
@@ -98,10 +97,9 @@ def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     def per_group(values: Any, homes: Any = of_kept) -> Any:
         return np.bincount(homes, weights=values, minlength=groups)
 
-    ones = np.ones(len(kept))
     sums = {
-        "cases": per_group(np.ones(cases), home),
-        "n": per_group(ones),
+        "cases": np.bincount(home, minlength=groups),
+        "n": np.bincount(of_kept, minlength=groups),
         "passed": per_group(mean),
         "score": per_group(mean_score),
         "squares": per_group(mean * mean),
@@ -109,19 +107,27 @@ def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         "passed_trials": per_group(passes[kept]),
         "errors": per_group(errors, home),
     }
-    unit, unit_first = _units(rows.iloc[case_first[kept]], of_kept, [] if "cluster" in by else pooled, by)
-    sizes, totals = np.bincount(unit), np.bincount(unit, weights=mean, minlength=len(unit_first))
-    unit_home = of_kept[unit_first]
-    sums |= {
-        "clusters": per_group(np.ones(len(unit_first)), unit_home),
-        "cluster_squares": per_group(totals * totals, unit_home),
-        "cluster_products": per_group(sizes * totals, unit_home),
-        "cluster_sizes": per_group(sizes * sizes, unit_home),
-    }
+    units = _units(rows.only(case_first[kept]), of_kept, groups, [] if "cluster" in by else pooled, by)
+    if units is None:  # each case is a unit of its own
+        sums |= {
+            "clusters": sums["n"],
+            "cluster_squares": sums["squares"],
+            "cluster_products": sums["passed"],
+            "cluster_sizes": sums["n"],
+        }
+    else:
+        unit, unit_first = units
+        sizes, totals = np.bincount(unit), np.bincount(unit, weights=mean, minlength=len(unit_first))
+        unit_home = of_kept[unit_first]
+        sums |= {
+            "clusters": np.bincount(unit_home, minlength=groups),
+            "cluster_squares": per_group(totals * totals, unit_home),
+            "cluster_products": per_group(sizes * totals, unit_home),
+            "cluster_sizes": per_group(sizes * sizes, unit_home),
+        }
     whole = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
-    frame = pd.DataFrame({name: sums[name].astype("int64" if name in whole else "float64") for name in sums})
-    keys = rows[list(by)].iloc[first_rows].reset_index(drop=True)
-    return pd.concat([keys, frame[["cases", *SUMS]]], axis=1)
+    numbers = {name: sums[name].astype("int64" if name in whole else "float64") for name in ("cases", *SUMS)}
+    return pd.DataFrame({name: rows.columns[name].at(first_rows) for name in by} | numbers)
 
 
 def sums_frame(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> pd.DataFrame:
@@ -179,53 +185,35 @@ def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def tool_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The sums of each expected tool within each group, and of the whole group under the tool `(all)`."""
+    groups = [key for key in by if key != "expected_tool"]
+    return coded_tool_sums(coded(rows, (*counted_by(groups), *by)), by)
+
+
+def coded_tool_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
+    """What `tool_sums` gives, of rows as `coded_sums` takes them."""
     import pandas as pd
 
-    named = rows.assign(expected_tool=rows["expected_tool"].fillna(FINAL_ANSWER))
     keys = [key for key in by if key != "expected_tool"]
-    together = group_sums(named, keys)
+    codes, tools = rows.columns["expected_tool"]
+    named = rows.having("expected_tool", recoded(codes, tools.fillna(FINAL_ANSWER)))
+    together = coded_sums(named, keys)
     together.insert(len(keys), "expected_tool", pd.Series(ALL, index=together.index, dtype="str"))
-    return pd.concat([group_sums(named, [*keys, "expected_tool"]), together], ignore_index=True)
+    return pd.concat([coded_sums(named, [*keys, "expected_tool"]), together], ignore_index=True)
 
 
-def _units(cases: pd.DataFrame, home: Codes, pooled: list[str], by: Sequence[str]) -> tuple[Codes, Codes]:
-    """The unit of variation of each case: its cluster, or itself where it has none or the clusters are the groups."""
+def _units(
+    cases: CodedRows, home: Codes, groups: int, pooled: list[str], by: Sequence[str]
+) -> tuple[Codes, Codes] | None:
+    """The unit of variation of each case: its cluster, or itself where it has none; None where all are units.
+
+    Where the clusters are the groups, the cases are the units.
+    """
     import numpy as np
 
-    cluster = cases["cluster"]
-    alone = np.ones(len(cases), dtype=bool) if "cluster" in by else cluster.isna().to_numpy()
-    if alone.all():
-        every = np.arange(len(cases))
-        return every, every
-    unit, _ = _refine(home, cases, [*pooled, "cluster"])
-    unit = np.where(alone, unit.max() + 1 + np.arange(len(cases)), unit)
-    return _compact(unit)
-
-
-def _codes(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
-    import numpy as np
-
-    start = np.zeros(len(rows), dtype="int64")
-    if not names:
-        return start, np.zeros(min(1, len(rows)), dtype="int64")
-    return _refine(start, rows, names)
-
-
-def _refine(codes: Codes, rows: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
-    """Groups split further by columns: a code per row in order of appearance, and the first row of each group."""
-    import pandas as pd
-
-    for name in names:
-        more, values = pd.factorize(rows[name], use_na_sentinel=False)
-        codes, first = _compact(codes * max(1, len(values)) + more)
-    return codes, first
-
-
-def _compact(codes: Codes) -> tuple[Codes, Codes]:
-    import numpy as np
-    import pandas as pd
-
-    compact, values = pd.factorize(codes)
-    first = np.full(len(values), len(codes), dtype="int64")
-    np.minimum.at(first, compact, np.arange(len(codes)))
-    return compact, first
+    cluster = cases.columns["cluster"]
+    alone = cluster.values.isna().to_numpy()[cluster.codes]
+    if "cluster" in by or alone.all():
+        return None
+    unit, first = refined(home, groups, cases, [*pooled, "cluster"])
+    bound = len(first) + len(unit)
+    return compact(np.where(alone, len(first) + np.arange(len(unit)), unit), bound)
