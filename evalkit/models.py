@@ -158,7 +158,7 @@ class OpenAISession:
     @property
     def way(self) -> tuple[AsyncOpenAI, Address, Mask]:
         """The client, the address and what hides secrets: for what is asked of the endpoint in another way."""
-        return self._client, self._address, self._mask
+        return self._post.client, self._address, self._mask
 
     def request(
         self,
