@@ -19,7 +19,7 @@ from .datasets import Dataset, EvalCase
 from .errors import SettingsError
 from .evaluators import evaluate_answer, evaluate_tool_call
 from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
-from .loops import in_thread, to_the_end
+from .loops import OneThread, to_the_end
 from .models import Model, Session
 from .prices import BATCH_SHARE, Prices, cost
 from .records import Turn, Verdict
@@ -108,13 +108,14 @@ class Execution:
     _answered: bool = False
     _asked: int = 0
     _last_error: str = ""
-    _scoring: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _scoring: OneThread = field(default_factory=OneThread)
 
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
         self._asked = sum((case.id, trial) not in self.answered for case, trial in self.todo)
         self._answered = self.tally.passed + self.tally.failed > 0  # by an earlier pass over this run
         async with AsyncExitStack() as stack:
+            stack.enter_context(self._scoring)
             session = await stack.enter_async_context(self.model.session()) if self._asked else None
             bench = await stack.enter_async_context(self.jury.open(session, self.prices)) if self.jury else None
             count = min(self.concurrency, len(self.todo))
@@ -153,9 +154,11 @@ class Execution:
     async def _row(
         self, case: EvalCase, trial: int, turn: Turn, known: dict[str, Any], judged: Mapping[int, Verdict] | None
     ) -> Row:
-        """The row of a trial. It is scored beside the event loop, so that a slow reviewer holds up no request."""
-        async with self._scoring:  # one at a time: reviewers of one's own need not be made for threads
-            verdict = await in_thread(score_turn, case, turn, self.dataset.tools, judged)
+        """The row of a trial. It is scored beside the event loop, so that a slow reviewer holds up no request.
+
+        One at a time: reviewers of one's own need not be made for threads.
+        """
+        verdict = await self._scoring.call(score_turn, case, turn, self.dataset.tools, judged)
         return row_of(case, trial, turn, verdict) | known
 
     async def _ask(self, case: EvalCase, trial: int, session: Session | None) -> tuple[Turn, dict[str, Any]]:

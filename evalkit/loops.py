@@ -12,6 +12,7 @@ import contextvars
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -59,6 +60,35 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
 
     Whatever it raises is raised here; what is no Exception (SystemExit) as a RuntimeError.
     """
+    work, outcome = _job(function, given)
+    threading.Thread(target=work, daemon=True, name="evalkit-call").start()
+    return await outcome
+
+
+class OneThread:
+    """A daemon thread that calls functions one after another, for as long as its `with` block lasts."""
+
+    def __enter__(self) -> OneThread:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        threading.Thread(target=self._work, daemon=True, name="evalkit-thread").start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._jobs.put(None)
+
+    async def call(self, function: Callable[..., Any], *given: Any) -> Any:
+        """What the function returns, or raises, as `in_thread` does."""
+        work, outcome = _job(function, given)
+        self._jobs.put(work)
+        return await outcome
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _job(function: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Callable[[], None], asyncio.Future[Any]]:
+    """What a thread is to do, and the future of the running loop that will hold what comes of it."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
@@ -82,13 +112,11 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
             failure = error
         except BaseException as error:
             failure = RuntimeError(f"{type(error).__name__}: {error}")  # SystemExit must not end the run
-        try:
+        # Where the loop has ended meanwhile, nobody waits for this any more.
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, returned, failure)
-        except RuntimeError:
-            return  # the loop has ended meanwhile, and nobody waits for this any more
 
-    threading.Thread(target=work, daemon=True, name="evalkit-call").start()
-    return await outcome
+    return work, outcome
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
