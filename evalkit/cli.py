@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace) -> int:
             extra={name: value for name, value in extra.items() if value is not None} or None,
             tools=arguments.tools, cases=arguments.case, tags=arguments.tag, limit=arguments.limit,
             max_errors=arguments.max_errors, judge_model=arguments.judge_model,
-            judge_base_url=arguments.judge_base_url, dry=arguments.dry_run,
+            judge_base_url=arguments.judge_base_url, batch=arguments.batch, dry=arguments.dry_run,
         )
         for dataset in arguments.datasets
     ]  # fmt: skip

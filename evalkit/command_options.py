@@ -23,6 +23,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--tag", action="append", metavar="TAG", help="only cases with this tag; may be repeated")
     add("--limit", type=int, metavar="N", help="only the first N cases")
     add("--label", metavar="TEXT", help="what you call this run")
+    add("--batch", action="store_true", help="ask by OpenAI's Batch API: half the price, done within a day")
     add("--dry-run", action="store_true", help="show how many requests and what cost to expect; send none")
     judge(parser)
     add(

@@ -1,6 +1,7 @@
 """The journal of one unfinished run: each finished trial is a line, written before it is shown or counted.
 
-The first line describes the run and holds its dataset; every other line is one trial's values. A line counts
+The first line describes the run and holds its dataset; every other line is one trial's values, or a note of what the
+run has under way elsewhere. A line counts
 only when it is whole, so a process killed in the middle of one loses that line and nothing else. Of two lines
 for one trial the later counts (an errored trial that was asked again).
 """
@@ -18,6 +19,7 @@ from .jsontext import write
 
 FORMAT = 1
 SUFFIX = ".jsonl"
+_NOTE = b'{"note": '
 
 
 class JournalError(ValueError):
@@ -99,6 +101,19 @@ class Journal:
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one trial. Raises OSError (a full disk); what was written before stays readable."""
         self._write(record)
+
+    def note(self, value: Mapping[str, Any]) -> None:
+        """Write down something about the run that is no trial, and return when it is on the disk."""
+        self._write({"note": value})
+        self.sync()
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What was noted, in order."""
+        with open(os.dup(self._file.fileno()), "rb") as reader:
+            reader.seek(0)
+            found = [json.loads(line)["note"] for line in reader if line.startswith(_NOTE)]
+        self._file.seek(0, os.SEEK_END)
+        return found
 
     def _write(self, value: Mapping[str, Any]) -> None:
         data = memoryview((write(value) + "\n").encode("utf-8"))

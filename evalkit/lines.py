@@ -14,11 +14,11 @@ from .jsontext import write
 from .masking import printable
 from .metrics import rates
 from .plans import Plan
-from .prices import cost
+from .prices import BATCH_SHARE, cost
 from .records import Usage
 from .review_table import reviews
 from .reviewers import is_judge
-from .runs import how_to_resume
+from .runs import going_on, how_to_resume
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,7 @@ LONGEST_INPUT = 80
 LONGEST_REASON = 240  # of a final answer; a tool choice's is shown whole
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_REPLY = 60
+CHARACTERS_AROUND = 150  # of a request in a batch, beside its messages and tools
 
 
 def trial_line(row: Mapping[str, Any], *, trials: int = 1) -> str:
@@ -91,7 +92,7 @@ def _notes(description: Mapping[str, Any]) -> list[str]:
         finished = counts["trials"] + counts["errors"] - unjudged
         origin = description.get("rescored_from")
         rest = f"Resume {origin} and score that again" if origin else f"`{resume}` does the rest"
-        notes.append(f"PARTIAL: {finished}/{description['planned']} trials. {rest}.")
+        notes.append(f"PARTIAL: {finished}/{description['planned']} trials. {rest}.{going_on(description)}")
     elif counts["errors"] > unjudged:
         again = f"{resume[:-1]}, errors=True)" if resume.startswith("ek.") else f"{resume} --errors"
         notes.append(f"`{again}` asks the trials again that ended in an error.")
@@ -140,11 +141,16 @@ def dry_run_lines(plan: Plan) -> list[str]:
     asked = sum(len(write(case.messages(dataset.system_prompt))) for case in dataset.cases)
     tokens = plan.trials * (asked + tools * len(dataset.cases)) // CHARACTERS_PER_TOKEN
     lines = [f"{dataset.name}: {requests} requests to {name} ({len(dataset.cases)} cases × {plan.trials}), none sent."]
+    share = 1.0
+    if plan.batch is not None:
+        share, bodies = BATCH_SHARE, tokens * CHARACTERS_PER_TOKEN + requests * CHARACTERS_AROUND
+        batches = max(-(-requests // plan.batch.most_requests), -(-bodies // plan.batch.most_bytes))
+        lines.append(f"They would go in {batches} {'batch' if batches == 1 else 'batches'}, at half the price.")
     judgements = plan.trials * sum(is_judge(spec) for case in dataset.cases for spec in case.reviewers)
     if judgements:
         lines.append(f"Beside them {judgements} requests to judges, which are not part of the estimate.")
     usage = Usage(tokens, requests * TOKENS_PER_REPLY)
-    price = cost(usage, name, plan.prices)
+    price = cost(usage, name, plan.prices, share=share)
     if price is None:
         return [
             *lines,

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from .batch_parts import Batching, check_batch
 from .datasets import Dataset, EvalCase, load_dataset
 from .environment import JUDGE_MODEL, default_model
 from .environment import load_env as load_env
@@ -40,6 +41,7 @@ class Plan:
     label: str | None
     selection: dict[str, Any]
     jury: Jury | None = None
+    batch: Batching | None = None
 
     def __post_init__(self) -> None:
         _at_least_one("trials", self.trials)
@@ -79,6 +81,7 @@ def make_plan(
     prices: Mapping[str, Mapping[str, float]] | None = None,
     judge_model: JudgeSpec | None = None,
     judge_base_url: str | None = None,
+    batch: bool | Batching = False,
     dry: bool = False,
 ) -> Plan:
     """Check everything that can be checked before a request is sent. A `dry` plan is never sent and needs no key.
@@ -97,6 +100,8 @@ def make_plan(
     if dry and isinstance(wanted, str) and wanted != LEXICAL:
         given["api_key"] = "not needed"
     asked = as_model(wanted, **given)
+    if batch:
+        check_batch(asked)
     _refuse_baseline(asked, chosen)
     judge, url = judge_model or os.environ.get(JUDGE_MODEL) or None, judge_url(judge_base_url, base_url)
     return Plan(
@@ -109,6 +114,7 @@ def make_plan(
         label=label,
         selection=selection,
         jury=None if dry else make_jury(chosen.cases, asked, judge_model=judge, base_url=url),
+        batch=(batch if isinstance(batch, Batching) else Batching()) if batch else None,
     )
 
 
@@ -130,6 +136,7 @@ def describe(plan: Plan, run_id: str, started_at: datetime) -> dict[str, Any]:
         "trials": plan.trials,
         "planned": plan.trials * len(dataset.cases),
         "concurrency": plan.concurrency,
+        **({"batch": True} if plan.batch else {}),  # how it is asked, not what: no part of the settings' fingerprint
         **({"judges": judges} if judges else {}),
         "git_commit": git_commit(),
         "evalkit_version": evalkit_version(),

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from . import journal, store
 from .answers import UNJUDGED
+from .batch_parts import Part
+from .batches import BatchRun
 from .datasets import EvalCase
 from .errors import RunStopped, SettingsError
-from .execution import Execution, OnTrial, Stop, Tally
+from .execution import Execution, OnTrial, Received, Stop, Tally
 from .journal import Journal
 from .loops import drive
 from .paths import results_dir as find_results_dir
 from .paths import run_path
 from .plans import Plan, describe, now, run_ids
-from .progress import Bar
+from .progress import Bar, say
 from .rows import Row, cases_in_order
-from .runs import JOURNAL_DIR, how_to_resume
+from .runs import JOURNAL_DIR, going_on, how_to_resume
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +38,9 @@ class Memory:
     def append(self, record: Row) -> None:
         """Keep one trial."""
         self.records[record["case_id"], record["trial"]] = record
+
+    def note(self, value: Mapping[str, Any]) -> None:
+        """Nothing: what is not saved is not taken up again."""
 
     def rows(self, order: Mapping[str, int]) -> Iterator[Row]:
         """The trials case by case, as a journal gives them."""
@@ -76,9 +81,12 @@ class Recording:
     is_new: bool = True
     earlier_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
     answered: dict[tuple[str, int], Row] = field(default_factory=dict)  # trials that are only to be reviewed
+    parts: list[Part] = field(default_factory=list)  # the batches that there are of it already
+    quiet: bool = False
 
     def drive(self, *, progress: bool | None = None, on_trial: OnTrial | None = None) -> Done:
         """`carry_out` in a loop of its own, from a script, a notebook cell or a worker thread."""
+        self.quiet = progress is False
         with Bar(self.tally, shown=progress) as bar:
             return drive(lambda: self._carry_out(on_trial), tick=bar.refresh)
 
@@ -87,6 +95,7 @@ class Recording:
 
         Raises SettingsError where the endpoint refuses everything alike, RunStopped where the run ended early.
         """
+        self.quiet = progress is False
         with Bar(self.tally, shown=progress) as bar:
 
             def both(row: Row) -> None:
@@ -97,13 +106,8 @@ class Recording:
             return await self._carry_out(both)
 
     async def _carry_out(self, on_trial: OnTrial | None) -> Done:
-        plan = self.plan
-        execution = Execution(
-            plan.dataset, plan.model, self.todo, self.sink, self.tally, plan.concurrency, plan.max_errors, plan.prices,
-            on_trial, self.earlier_attempts, plan.jury, self.answered,
-        )  # fmt: skip
         try:
-            await execution.run()
+            await self._ask(on_trial)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None:
@@ -120,6 +124,29 @@ class Recording:
             self._abandon(keep=True)
             raise
         return self._close()
+
+    async def _ask(self, on_trial: OnTrial | None) -> None:
+        """Ask what is to do: one by one, or by batch, where only what is stored but not judged needs no batch."""
+        plan = self.plan
+
+        def execution(todo: deque[tuple[EvalCase, int]], received: Received | None = None) -> Execution:
+            return Execution(
+                plan.dataset, plan.model, todo, self.sink, self.tally, plan.concurrency, plan.max_errors, plan.prices,
+                on_trial, self.earlier_attempts, plan.jury, self.answered, received,
+            )  # fmt: skip
+
+        if plan.batch is None:
+            return await execution(self.todo).run()
+        by_batch = deque((case, trial) for case, trial in self.todo if (case.id, trial) not in self.answered)
+        stored = deque((case, trial) for case, trial in self.todo if (case.id, trial) in self.answered)
+        if stored:
+            await execution(stored).run()
+        if by_batch:
+            batches = BatchRun(
+                plan.dataset, plan.model, plan.batch, self.description, self.tally, self.parts, self.sink.note,
+                (lambda text: None) if self.quiet else say, frozenset(self.earlier_attempts),
+            )  # fmt: skip
+            await batches.run(by_batch, execution)
 
     def _close(self, *, interrupted: bool = False) -> Done:
         """Turn the journal into the run's file."""
@@ -201,4 +228,7 @@ def _kept(description: Mapping[str, Any], *, saved: bool) -> str:
     finished = description["finished"]
     if not saved:
         return f"{finished} of {planned} trials are finished."
-    return f"{finished} of {planned} trials are kept as {run_id}; `{how_to_resume(description)}` does the rest."
+    return (
+        f"{finished} of {planned} trials are kept as {run_id}; `{how_to_resume(description)}` does the rest."
+        f"{going_on(description)}"
+    )

@@ -242,7 +242,7 @@ def _scored_again(
 def _describe(stored: StoredRun, scored: Dataset, jury: Jury | None) -> dict[str, Any]:
     """The new run's description, derived from its parent's; its id is still to be found."""
     parent = stored.description
-    left = ("counts", "finished", "finished_at", "judges")
+    left = ("counts", "finished", "finished_at", "judges", "batches")
     has_judges = any(is_judge(spec) for case in scored.cases for spec in case.reviewers)
     judges = jury.settings() if jury else parent.get("judges") if has_judges else None
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from . import journal
 from .answers import UNJUDGED
+from .batch_parts import Batching, Key, Part, Trials, parts_of
 from .datasets import Dataset, EvalCase, load_dataset
 from .errors import DatasetError, SettingsError
 from .execution import Tally
@@ -55,13 +56,19 @@ def reopen(
     sink = _reopened_journal(stored)
     try:
         done = {(row["case_id"], row["trial"]): row for row in sink.rows(cases_in_order(dataset.cases))}
-        again = {key: row for key, row in done.items() if row["error_kind"] == UNJUDGED or (errors and _failed(row))}
+        parts = [] if is_rescored else parts_of(about, sink.notes())
+        under_way = _asked_again(parts, dataset)
+        again = {
+            key: row
+            for key, row in done.items()
+            if row["error_kind"] == UNJUDGED or (_failed(row) and (errors or key in under_way))
+        }
         answered = {key: row for key, row in again.items() if reviews_in(row)}
         plan = Plan(
             dataset, NotAsked(about["model"], about.get("settings") or {}), about["trials"],
             (about.get("concurrency") or 16) if concurrency is None else concurrency,
             max_errors, load_prices(prices), about.get("label"),
-            about.get("selection") or {},
+            about.get("selection") or {}, batch=Batching() if about.get("batch") and not is_rescored else None,
         )  # fmt: skip
         todo = deque(
             (case, trial) for case, trial in plan.todo() if (case.id, trial) not in done or (case.id, trial) in again
@@ -81,12 +88,18 @@ def reopen(
             tally.count(row)
     attempts = {key: row["attempts"] or 0 for key, row in again.items() if key not in answered}
     path = run_path(stored.folder, stored.run_id, SUFFIX)
-    described = dict(about)
+    described = dict(about) | ({"batches": [part.as_dict() for part in parts]} if parts else {})
     if plan.jury is not None and plan.jury.settings() != about.get("judges"):  # the journal is to say so too
         judges = plan.jury.settings()
         described |= {"judges": judges, "scoring_hash": scoring_hash(judges)}
         sink = Journal.copied(sink.path, described, dataset.as_dict(), done.values(), over=sink)
-    return Recording(plan, described, sink, path, todo, tally, False, attempts, answered)
+    return Recording(plan, described, sink, path, todo, tally, False, attempts, answered, parts)
+
+
+def _asked_again(parts: Iterable[Part], dataset: Dataset) -> set[Key]:
+    """The trials that an unsettled batch asks again, since they had ended in an error."""
+    trials = Trials([case.id for case in dataset.cases])
+    return {trials.key(place) for part in parts if part.again and not part.settled for place in part.trials}
 
 
 def _failed(row: Row) -> bool:

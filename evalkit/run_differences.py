@@ -24,7 +24,7 @@ COLUMNS = ("what", "baseline", "candidate", "diff")
 # What tells runs apart without being a difference in what was tried, and what is compared in another way.
 _IDENTITY = frozenset({
     "run_id", "label", "status", "started_at", "finished_at", "scored_at", "rescored_from", "planned", "counts",
-    "concurrency", "schema_version", "dataset_path", "interrupted", "prices", "finished", "left_out",
+    "concurrency", "schema_version", "dataset_path", "interrupted", "prices", "finished", "left_out", "batches",
 })  # fmt: skip
 _APART = frozenset({
     "model", "dataset", "settings", "system_prompt", "selection", "trials", "git_commit", "evalkit_version",

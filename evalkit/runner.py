@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .batch_parts import Batching
 from .datasets import Dataset
 from .jury import JudgeSpec
 from .loops import drive
@@ -47,6 +48,7 @@ def run(
     prices: Mapping[str, Mapping[str, float]] | None = None,
     judge_model: JudgeSpec | None = None,
     judge_base_url: str | None = None,
+    batch: bool | Batching = False,
     results_dir: str | Path | None = None,
     save: bool = True,
     progress: bool | None = None,
@@ -65,6 +67,9 @@ def run(
     prices : USD per million tokens, `{model: {"input": …, "output": …}}`; default: the project's pyproject.toml.
     judge_model, judge_base_url : who judges final answers and where (EVALKIT_JUDGE_MODEL, EVALKIT_JUDGE_BASE_URL);
         default: the model itself, which each trial notes as `self_judged`.
+    batch : have the model asked through OpenAI's Batch API, at half the price (`cost_usd` is half of what `prices`
+        say) and within a day: True, or a `Batching` for other limits. Judges are asked one by one as ever. The batch
+        goes on where this process ends; `resume` fetches its answers and asks nothing twice. `latency_s` is NA.
     results_dir, save : where the run is kept; whether it is.
     progress : show a bar; default: where somebody is looking.
 
@@ -79,6 +84,7 @@ def run(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
         temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
         limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
+        batch=batch,
     )  # fmt: skip
     return _told(start_recording(plan, results_dir=results_dir, save=save).drive(progress=progress))
 
@@ -103,6 +109,7 @@ async def run_async(
     prices: Mapping[str, Mapping[str, float]] | None = None,
     judge_model: JudgeSpec | None = None,
     judge_base_url: str | None = None,
+    batch: bool | Batching = False,
     results_dir: str | Path | None = None,
     save: bool = True,
     progress: bool | None = None,
@@ -115,6 +122,7 @@ async def run_async(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
         temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
         limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
+        batch=batch,
     )  # fmt: skip
     return _told(await start_recording(plan, results_dir=results_dir, save=save).carry_out(progress=progress))
 

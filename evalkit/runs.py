@@ -89,6 +89,16 @@ def how_to_resume(description: Mapping[str, Any]) -> str:
     return f"evalkit resume {run_id}"
 
 
+def going_on(description: Mapping[str, Any]) -> str:
+    """A sentence on the batches of a run whose answers are still to be fetched; "" where there are none."""
+    parts = description.get("batches") or ()
+    ids = [part["batch_id"] for part in parts if part.get("batch_id") and not part.get("settled")]
+    if not ids:
+        return ""
+    named = ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more"
+    return f" Batch {named} {'goes' if len(ids) == 1 else 'go'} on at the endpoint meanwhile."
+
+
 def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> StoredRun:
     """The run that a person means by an id, the beginning of one, `latest`, `latest~N` or a file's path.
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from batch_server import server
 from evalkit import judges, review_registry, reviewers
 from loopback import endpoint
 
-__all__ = ["endpoint"]
+__all__ = ["endpoint", "server"]
 
 
 @pytest.fixture(autouse=True)

@@ -84,8 +84,9 @@ class Endpoint:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request and its reply; whether the connection stays open."""
         request = await _read(reader)
-        if request.method == "GET":
-            return await _send(writer, self._look(request), request)
+        looked = self._look(request)
+        if looked is not None:
+            return await _send(writer, looked, request)
         self.asked[request.text] += 1
         self._asked_of[request.model, request.text] += 1
         request.number = self._asked_of[request.model, request.text]
@@ -103,7 +104,10 @@ class Endpoint:
             self.at_once -= 1
         return await _send(writer, reply, request)
 
-    def _look(self, request: Request) -> Reply:
+    def _look(self, request: Request) -> Reply | None:
+        """The reply to a request that is no question to a model; None for one that is."""
+        if request.method != "GET":
+            return None
         if request.path.startswith("/count"):
             return Reply(dict(self.asked))
         if request.path.partition("?")[0].endswith("/models"):

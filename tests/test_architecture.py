@@ -25,11 +25,11 @@ differences pairing matcher_checks matchers mismatch_forms turns arguments calls
 request_failures retries wire posting callables lexical models probe review_checks review_registry review_own review_text
 review_exact review_numbers review_json review_xml reviewers judge_prompts judge_questions judge_replies judge_rules
 judges judging jury case_fields case_rules cases dataset_files dataset_options dataset_building datasets
-argument_advice dataset_advice answers evaluators rows plans execution recording resuming recorded_turns rescoring
+argument_advice dataset_advice answers evaluators rows batch_parts batch_replies batch_client batches plans execution recording resuming recorded_turns rescoring
 runner
 """.split()
 EAST = """
-stats codes tallies paired selection reading history history_scan shared_cases dask_frames annotations
+stats codes tallies paired selection reading coded_reading history history_scan shared_cases dask_frames annotations
 """.split()
 SECOND = """
 plot plot_style plot_text plot_series plot_time plot_panels plot_dates plot_rates plot_runs plot_confusion
