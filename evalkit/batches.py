@@ -75,12 +75,13 @@ class BatchRun:
         self, part: Part, received: Received, wanted: Mapping[Key, Any], execute: Callable[[Todo, Received], Execution]
     ) -> None:
         """One pass over the trials of a batch that has ended."""
-        held = self._held(part)
+        held, before = self._held(part), self.tally.finished
+        todo = deque(wanted[key] for key in received.ended() if key in wanted and key in held)
         try:
-            await execute(
-                deque(wanted[key] for key in received.ended() if key in wanted and key in held), received
-            ).run()
+            await execute(todo, received).run()
         except SettingsError as error:  # every request was refused alike
+            if not before and self._open() == [part]:
+                raise
             self._problems.append(str(error))
         if received.unsent:
             done = len(part.trials) - len(received.unsent)

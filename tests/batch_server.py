@@ -1,8 +1,9 @@
 """The loopback server with OpenAI's Batch API: files, batches, and what they bring back.
 
-What a batch does is set on the server: `looks` (how often it is looked at before it ends), `ends` (how), `share` (of
-its requests that are done by then), `edit` (a function that changes the lines of its files). `stalls` holds paths whose
-next reply never comes, though what was asked for is done. It keeps `uploads`, `batches` and `asked_by_batch`.
+What a batch does is set on the server: `looks` (how often it is looked at before it ends), `ends` (how; `endings` for
+single ones), `share` (of its requests that are done by then), `edit` (a function that changes the lines of its files).
+`faults` are replies to be given first, by "METHOD /path". What is named in `stalls` is done, but its reply never comes;
+in `lies`, it is done and answered with HTTP 500. The server keeps `uploads`, `batches` and `asked_by_batch`.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ class BatchEndpoint(Endpoint):
     def __init__(self, *given: Any, **more: Any):
         super().__init__(*given, **more)
         self.looks, self.ends, self.share, self.edit = 0, "completed", 1.0, lambda output, errors: None
+        self.endings: dict[str, str] = {}  # of single batches, by id
         self.errors: list[dict[str, Any]] = []  # of input files that are refused, for `ends` = "failed"
-        self.faults: dict[str, list[Reply]] = {}  # replies to be given first, by "METHOD /path"
+        self.faults: dict[str, list[Reply]] = {}
         self.stalls: set[str] = set()
+        self.lies: set[str] = set()
         self.files: dict[str, bytes] = {}
         self.uploads: list[str] = []  # file names
         self.batches: dict[str, dict[str, Any]] = {}
@@ -53,6 +56,9 @@ class BatchEndpoint(Endpoint):
         if what in self.stalls:
             self.stalls.remove(what)
             reply.stall = True
+        if what in self.lies:
+            self.lies.remove(what)
+            return fails(500, "boom")
         return reply
 
     def _answer(self, what: str, words: list[str], query: str, request: Request) -> Reply:
@@ -98,8 +104,8 @@ class BatchEndpoint(Endpoint):
     def _progress(self, batch: dict[str, Any]) -> dict[str, Any]:
         batch["looks"] += 1
         if batch["status"] in ("validating", "in_progress") and batch["looks"] > self.looks:
-            batch["status"] = self.ends
-            if self.ends == "failed":
+            batch["status"] = self.endings.get(batch["id"], self.ends)
+            if batch["status"] == "failed":
                 batch["errors"] = {"object": "list", "data": self.errors}
             else:
                 self._end(batch)
@@ -120,7 +126,7 @@ class BatchEndpoint(Endpoint):
             response = {"status_code": reply.status, "request_id": "req_1", "body": body}
             line = {"id": "batch_req_1", "custom_id": entry["custom_id"], "response": response, "error": None}
             (output if reply.status == 200 else errors).append(json.dumps(line))
-        unsent = EXPIRED if self.ends == "expired" else CANCELLED
+        unsent = EXPIRED if batch["status"] == "expired" else CANCELLED
         for entry in requests[done:]:
             line = {"id": "batch_req_2", "custom_id": entry["custom_id"], "response": None, "error": unsent}
             errors.append(json.dumps(line))
