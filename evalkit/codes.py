@@ -6,6 +6,7 @@ and grouping millions of rows is arithmetic on numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,9 +46,10 @@ class CodedRows:
     def __len__(self) -> int:
         return len(self.passed)
 
-    def only(self, rows: Any) -> CodedRows:
-        """Some of the rows, by place or by a mask."""
-        columns = {name: Coded(column.codes[rows], column.values) for name, column in self.columns.items()}
+    def only(self, rows: Any, names: Iterable[str] | None = None) -> CodedRows:
+        """Some of the rows, by place or by a mask; with `names` these columns alone."""
+        kept = self.columns if names is None else dict.fromkeys(names)
+        columns = {name: Coded(self.columns[name].codes[rows], self.columns[name].values) for name in kept}
         return CodedRows(columns, self.passed[rows], self.score[rows])
 
     def having(self, name: str, column: Coded) -> CodedRows:
@@ -117,6 +119,20 @@ def compact(codes: Codes, bound: int) -> tuple[Codes, Codes]:
     place = np.empty(bound, dtype="int64")
     place[there] = np.arange(len(there))
     return place[codes], first[there]
+
+
+def are_unlike(rows: CodedRows, names: Sequence[str]) -> bool:
+    """Whether no two rows are alike in all these columns."""
+    import numpy as np
+
+    columns = [rows.columns[name] for name in names]
+    bound = math.prod(len(values) for _, values in columns)
+    if not len(rows) or bound > _DENSE * len(rows) + 1000:
+        return len(grouped(rows, names)[1]) == len(rows)
+    together = np.zeros(len(rows), dtype="int64")
+    for codes, values in columns:
+        together = together * len(values) + codes if len(values) > 1 else together
+    return int(np.bincount(together).max()) == 1
 
 
 def one_per_tag(rows: CodedRows) -> CodedRows:

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .coded_reading import coded_rows_of
+from .codes import CodedRows, one_per_tag
 from .errors import SchemaError, SettingsError
 from .nearmiss import did_you_mean
-from .reading import frames_of
 from .runs import Problem, StoredRun, instant, warn_of
 from .schema import NAMES, TIME
 from .selection import Moment, Wanted, Words
-from .shared_cases import CASE, common_cases, presence, rows_of
+from .shared_cases import CASE, are_among, coded_presence, common_cases
 from .tallies import (
     ALL,
     CARRIED,
-    COUNTED,
     FINAL_ANSWER,
     by_run,
-    counted_rows,
-    group_sums,
+    coded_sums,
+    coded_tool_sums,
+    counted_by,
     sums_frame,
-    tool_sums,
     with_rates,
 )
 
@@ -84,20 +84,42 @@ def _footer_sums(runs: Sequence[StoredRun]) -> Iterator[dict[str, object]]:
 
 
 def _read_sums(runs: Sequence[StoredRun], keys: list[str], shared: bool, problems: list[Problem]) -> pd.DataFrame:
+    """The sums of all runs from their rows, of all cases or of the shared ones.
+
+    Which cases are shared is known at the end only. Until then those count that are shared so far; what was counted
+    with more than are left at the end is read and counted again, which is rare: most runs hold the same cases.
+    """
     import pandas as pd
 
-    everywhere = None
-    if shared:
-        held = [presence(frame) for frame in frames_of(runs, CASE, problems)]
-        everywhere = common_cases(held) if held else None
-        left_out = {problem.path for problem in problems}
-        runs = [run for run in runs if (run.path or run.journal) not in left_out]
-    sums = []
-    for frame in frames_of(runs, [*COUNTED, *keys], problems):
-        kept = frame if everywhere is None else rows_of(frame, everywhere)
-        rows = counted_rows(kept, keys)
-        sums.append(tool_sums(rows, keys) if keys == ["run_id", "expected_tool"] else group_sums(rows, keys))
+    by_id = {run.run_id: run for run in runs}
+    columns = [*dict.fromkeys([*keys, *counted_by(keys), *(CASE if shared else ())])]
+    held: list[pd.DataFrame] = []
+    counted: list[tuple[pd.DataFrame, int, list[StoredRun]]] = []
+    for rows in coded_rows_of(runs, columns, problems):
+        kept = 0
+        if shared:
+            presence, case = coded_presence(rows)
+            held.append(presence)
+            among = are_among(presence, common_cases(held))
+            rows, kept = rows.only(among[case]), int(among.sum())
+        counted.append((_sums(rows, keys), kept, [by_id[run] for run in rows.columns["run_id"].values]))
+    if shared and counted:
+        everywhere = common_cases(held)
+        left = [int(are_among(presence, everywhere).sum()) for presence in held]
+        again = [run for (_, kept, some), now in zip(counted, left, strict=True) if kept > now for run in some]
+        sums = [one for (one, kept, _), now in zip(counted, left, strict=True) if kept == now]
+        for rows in coded_rows_of(again, columns, problems):
+            presence, case = coded_presence(rows)
+            sums.append(_sums(rows.only(are_among(presence, everywhere)[case]), keys))
+    else:
+        sums = [one for one, _, _ in counted]
     return pd.concat(sums, ignore_index=True) if sums else sums_frame([], keys)
+
+
+def _sums(rows: CodedRows, keys: list[str]) -> pd.DataFrame:
+    rows = rows.only(slice(None), dict.fromkeys((*counted_by(keys), *keys)))
+    tagged = one_per_tag(rows) if "tags" in keys else rows
+    return coded_tool_sums(tagged, keys) if keys == ["run_id", "expected_tool"] else coded_sums(tagged, keys)
 
 
 def _facts(runs: Sequence[StoredRun]) -> pd.DataFrame:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .codes import CodedRows, coded, grouped, refined
+
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from .codes import Codes
 
 CASE = ("dataset", "case_id", "case_hash")
 
@@ -21,10 +27,22 @@ def shared_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 def presence(rows: pd.DataFrame) -> pd.DataFrame:
     """In how many runs each case stands: one row per dataset, case and content; `of` counts the dataset's runs."""
-    pairs = rows[[*CASE, "run_id"]].drop_duplicates()
-    runs = pairs.groupby(list(CASE), dropna=False, sort=False).size().rename("runs").reset_index()
-    of = pairs[["dataset", "run_id"]].drop_duplicates().groupby("dataset", dropna=False).size().rename("of")
-    return runs.merge(of.reset_index(), on="dataset")
+    return coded_presence(coded(rows, (*CASE, "run_id")))[0]
+
+
+def coded_presence(rows: CodedRows) -> tuple[pd.DataFrame, Codes]:
+    """What `presence` gives, and for each row the place of its case in it."""
+    import numpy as np
+    import pandas as pd
+
+    case, case_first = grouped(rows, CASE)
+    _, pair_first = refined(case, len(case_first), rows, ["run_id"])
+    home = rows.columns["dataset"].codes
+    _, listed_first = grouped(rows, ["dataset", "run_id"])
+    texts = {name: rows.columns[name].at(case_first) for name in CASE}
+    runs = np.bincount(case[pair_first], minlength=len(case_first))
+    of = np.bincount(home[listed_first])[home[case_first]] if len(rows) else runs
+    return pd.DataFrame({**texts, "runs": runs, "of": of}), case
 
 
 def common_cases(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -40,5 +58,12 @@ def common_cases(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def rows_of(rows: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     """The rows whose case is one of `cases`."""
-    found = rows[list(CASE)].merge(cases.assign(_there=True), on=list(CASE), how="left")
-    return rows[found["_there"].notna().to_numpy()]
+    held, case = coded_presence(coded(rows, (*CASE, "run_id")))
+    return rows[are_among(held, cases)[case]]
+
+
+def are_among(held: pd.DataFrame, cases: pd.DataFrame) -> NDArray[np.bool_]:
+    """Which of the cases that are `held` are among `cases`."""
+    found = held[list(CASE)].merge(cases.assign(_there=True), on=list(CASE), how="left")
+    among: NDArray[np.bool_] = found["_there"].notna().to_numpy()
+    return among

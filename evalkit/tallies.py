@@ -107,7 +107,7 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
         "passed_trials": per_group(passes[kept]),
         "errors": per_group(errors, home),
     }
-    units = _units(rows.only(case_first[kept]), of_kept, groups, [] if "cluster" in by else pooled, by)
+    units = None if "cluster" in by else _units(rows, case_first[kept], of_kept, groups, pooled)
     if units is None:  # each case is a unit of its own
         sums |= {
             "clusters": sums["n"],
@@ -134,9 +134,10 @@ def sums_frame(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> pd.Dat
     """Sums out of footers, each a mapping, as `group_sums` gives them."""
     import pandas as pd
 
-    frame = pd.DataFrame(list(rows), columns=[*keys, *SUMS])
     whole = dict.fromkeys(("n", "trials", "passed_trials", "errors", "clusters"), "int64")
-    return frame.astype(dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole)
+    types = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole
+    listed = list(rows)
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in listed], dtype=types[name]) for name in types})
 
 
 def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -202,18 +203,17 @@ def coded_tool_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _units(
-    cases: CodedRows, home: Codes, groups: int, pooled: list[str], by: Sequence[str]
+    rows: CodedRows, case_first: Codes, home: Codes, groups: int, pooled: Sequence[str]
 ) -> tuple[Codes, Codes] | None:
-    """The unit of variation of each case: its cluster, or itself where it has none; None where all are units.
-
-    Where the clusters are the groups, the cases are the units.
-    """
+    """The unit of variation of each case: its cluster, or itself where it has none; None where all are units."""
     import numpy as np
 
-    cluster = cases.columns["cluster"]
-    alone = cluster.values.isna().to_numpy()[cluster.codes]
-    if "cluster" in by or alone.all():
+    codes, clusters = rows.columns["cluster"]
+    without = clusters.isna().to_numpy()
+    alone = without[codes[case_first]]
+    if alone.all():
         return None
-    unit, first = refined(home, groups, cases, [*pooled, "cluster"])
+    names = [*pooled, "cluster"]
+    unit, first = refined(home, groups, rows.only(case_first, names), names)
     bound = len(first) + len(unit)
     return compact(np.where(alone, len(first) + np.arange(len(unit)), unit), bound)

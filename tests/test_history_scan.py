@@ -5,7 +5,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit import SchemaError, SettingsError, accuracy, history_accuracy, load_history, reading, store, tool_accuracy
+from evalkit import (
+    SchemaError,
+    SettingsError,
+    accuracy,
+    coded_reading,
+    history_accuracy,
+    load_history,
+    reading,
+    store,
+    tool_accuracy,
+)
 from evalkit.journal import Journal
 from evalkit.runs import HistoryWarning
 from evalkit.store import save_run
@@ -74,7 +84,7 @@ def test_by_other_columns_it_is_the_accuracy_of_the_history(folder, by, cases):
 
 def test_reading_a_few_rows_at_a_time_changes_nothing(folder, monkeypatch):
     whole = history_accuracy("tags", cases="shared", results_dir=folder)
-    monkeypatch.setattr(reading.frames_of, "__kwdefaults__", {"rows": 20})
+    monkeypatch.setattr(coded_reading, "ROWS_AT_ONCE", 20)
     pd.testing.assert_frame_equal(history_accuracy("tags", cases="shared", results_dir=folder), whole)
 
 
@@ -84,7 +94,7 @@ def test_over_all_cases_no_row_is_read(folder, monkeypatch):
     def fail(*_):
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(reading, "_table", fail)
+    monkeypatch.setattr(reading, "_part", fail)
     pd.testing.assert_frame_equal(history_accuracy(results_dir=folder), expected)
 
 
