@@ -1,7 +1,6 @@
 """A real process, killed at random moments: nothing that was answered and journaled is lost or asked again."""
 
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 
 import evalkit as ek
 from evalkit.journal import read_records
+from killing import journal_of, kill_again_and_again, make_project, start
 from loopback_replies import Reply, pick_by_words
 
 KILLS = 20
@@ -20,63 +20,17 @@ CASES = 120
 
 @pytest.fixture
 def project(tmp_path):
-    (tmp_path / "eval_data").mkdir()
-    lines = [f'{{"id": "c{n:03}", "input": "list {n}", "expected_tool": "list_files"}}' for n in range(CASES)]
-    (tmp_path / "eval_data" / "many.jsonl").write_text("\n".join(lines))
-    (tmp_path / "eval_data" / "many.tools.json").write_text('[{"name": "list_files"}]')
-    return tmp_path
-
-
-def _start(project, endpoint, *words):
-    environment = os.environ | {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": "none"}
-    command = [sys.executable, "-m", "evalkit", *words, "--concurrency", "4"]
-    return subprocess.Popen(
-        command, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-    )  # fmt: skip
-
-
-def _journal(project):
-    found = list((project / "results" / ".journal").glob("*.jsonl"))
-    return found[0] if found else None
+    return make_project(tmp_path, CASES)
 
 
 @pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(endpoint, project):
     endpoint.delay_s = 0.02
-    process = _start(project, endpoint, "run", "many", "--model", "mock-small")
-    while _journal(project) is None:
-        time.sleep(0.01)
-    run_id = _journal(project).stem
-    chance = random.Random(7)
-    journaled, asked_before, kills = set(), {}, 0
-    while kills < KILLS and process.poll() is None:
-        seen = len(read_records(_journal(project))) if _journal(project) else CASES
-        while (
-            process.poll() is None
-            and _journal(project)
-            and len(read_records(_journal(project))) < seen + chance.randint(1, 5)
-        ):
-            time.sleep(chance.random() / 100)
-        if process.poll() is not None:
-            break
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        kills += 1
-        if _journal(project) is None:
-            break
-        now = set(read_records(_journal(project)))
-        assert now >= journaled
-        journaled = now
-        asked_before = dict(endpoint.asked)
-        answered = {f"list {int(case_id[1:])}" for case_id, _ in journaled}
-        process = _start(project, endpoint, "resume", run_id)
-        time.sleep(chance.random() / 50)
-        again = {text for text in answered if endpoint.asked[text] > asked_before.get(text, 0)}
-        assert again == set()
-    _, errors = process.communicate()
-    assert (process.returncode, errors.decode()) == (0, "")
-    assert kills >= 10
-    results = ek.load_run(run_id, results_dir=project / "results")
+    found = kill_again_and_again(project, endpoint, KILLS)
+    assert (found.lost, found.asked_again) == (set(), set())
+    assert (found.returncode, found.errors) == (0, "")
+    assert found.kills >= 10
+    results = ek.load_run(found.run_id, results_dir=project / "results")
     assert (len(results), results["status"].iloc[0], results["passed"].all()) == (CASES, "complete", True)
     dataset = ek.load_dataset(project / "eval_data" / "many.jsonl")
     undisturbed = ek.run(dataset, model=ek.OpenAIModel("mock-small", base_url=endpoint.url), save=False)
@@ -89,22 +43,22 @@ def test_trials_journaled_before_a_kill_are_in_the_result_and_not_asked_again(en
         return Reply(delay_s=60) if sum(endpoint.asked.values()) > 30 else pick_by_words(request)
 
     endpoint.script = script
-    process = _start(project, endpoint, "run", "many", "--model", "mock-small")
-    while _journal(project) is None or len(read_records(_journal(project))) < 30:
+    process = start(project, endpoint, "run", "many", "--model", "mock-small")
+    while journal_of(project) is None or len(read_records(journal_of(project))) < 30:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    run_id = _journal(project).stem
-    finished = {f"list {int(case_id[1:])}" for case_id, _ in read_records(_journal(project))}
+    run_id = journal_of(project).stem
+    finished = {f"list {int(case_id[1:])}" for case_id, _ in read_records(journal_of(project))}
     listed = ek.list_runs(results_dir=project / "results").iloc[0]
     assert (listed["trials"], listed["planned"], listed["resume"]) == (30, CASES, f"evalkit resume {run_id}")
     endpoint.script = pick_by_words
-    process = _start(project, endpoint, "resume", run_id)
+    process = start(project, endpoint, "resume", run_id)
     _, errors = process.communicate()
-    assert (process.returncode, errors) == (0, b"")
+    assert (process.returncode, errors) == (0, "")
     assert len(ek.load_run(run_id, results_dir=project / "results")) == CASES
     assert {text: endpoint.asked[text] for text in finished} == dict.fromkeys(finished, 1)
-    assert _journal(project) is None
+    assert journal_of(project) is None
 
 
 def test_a_disk_that_fills_up_stops_the_run_with_everything_finished_readable(endpoint, project):
@@ -123,7 +77,7 @@ def test_a_disk_that_fills_up_stops_the_run_with_everything_finished_readable(en
     assert "Traceback" not in stopped.stderr
     kept = ek.load_run(run_id, results_dir=project / "results")
     assert 0 < len(kept) < CASES
-    process = _start(project, endpoint, "resume", run_id)
+    process = start(project, endpoint, "resume", run_id)
     process.communicate()
     assert len(ek.load_run(run_id, results_dir=project / "results")) == CASES
     assert all(endpoint.asked[f"list {int(case_id[1:])}"] == 1 for case_id in kept["case_id"])
@@ -140,7 +94,7 @@ def test_a_stopped_command_stores_what_is_finished_and_says_how_to_go_on(endpoin
         [sys.executable, "-m", "evalkit", "run", "many", "--model", "mock-small", "--limit", "20"],
         cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while _journal(project) is None or len(read_records(_journal(project))) < 14:
+    while journal_of(project) is None or len(read_records(journal_of(project))) < 14:
         time.sleep(0.01)
     process.send_signal(signal_number)
     output, errors = process.communicate()
@@ -148,4 +102,4 @@ def test_a_stopped_command_stores_what_is_finished_and_says_how_to_go_on(endpoin
     run_id = next((project / "results").glob("*.parquet")).stem
     assert f"PARTIAL: 14/20 trials. `evalkit resume {run_id}` does the rest." in output
     assert "Traceback" not in errors
-    assert _journal(project) is None
+    assert journal_of(project) is None
