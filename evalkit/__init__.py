@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .annotations import annotate as annotate
     from .annotations import load_annotations as load_annotations
     from .annotations import with_annotations as with_annotations
+    from .batch_parts import Batching as Batching
     from .charts import export_chart as export_chart
     from .comparison import Comparison as Comparison
     from .comparison import compare as compare
@@ -88,6 +89,7 @@ _MODULES = ("history", "judges", "plot", "report", "reviewers", "schema", "widge
 _HOMES = {
     "comparison": ("Comparison", "compare"),
     "agreement": ("judge_agreement",),
+    "batch_parts": ("Batching",),
     "annotations": ("annotate", "load_annotations", "with_annotations"),
     "charts": ("export_chart",),
     "confusion": ("calling_rates", "tool_confusion"),

@@ -177,11 +177,11 @@ class BatchClient:
 
 
 class _NoId(Exception):
-    """A reply that names nothing."""
+    """A reply that names nothing, or by a name that no terminal should see."""
 
 
 def _id(made: Any) -> str:
     found = getattr(made, "id", None)
-    if not isinstance(found, str) or not found:
+    if not isinstance(found, str) or not found or not (found.isascii() and found.isprintable()):
         raise _NoId
     return found

@@ -24,6 +24,7 @@ from .batch_replies import Reading, Received
 from .datasets import Dataset, EvalCase
 from .errors import SettingsError
 from .execution import Execution, Stop, Tally
+from .masking import printable
 from .models import Model, OpenAISession
 from .replies import first_words
 from .runs import how_to_resume
@@ -175,7 +176,7 @@ class BatchRun:
                     missed += 1
                     if not error.failure.retry or missed >= MOST_MISSED:
                         raise self._lost(part, error) from None
-                    self.tally.waiting = f"{part.name}: {error} Looking again in {wait:.0f} s"
+                    self.tally.waiting = printable(f"{part.name}: {error} Looking again in {wait:.0f} s")
                     continue
                 self.tally.waiting = _progress(part, batch)
                 if batch.status not in ENDED:
@@ -185,17 +186,26 @@ class BatchRun:
                     self._fail(part, batch, client)
                     continue
                 with TemporaryFile(prefix="evalkit-batch-") as file:
-                    yield part, await self._receive(part, batch, file, client, session)
+                    received = await self._receive(part, batch, file, client, session)
+                    if received is not None:
+                        yield part, received
             if waiting:
                 await client.clock.sleep(wait)
                 wait = min(max(wait, 0.001) * _GROWTH, self.batching.longest_poll_s)
 
     async def _receive(
         self, part: Part, batch: Any, file: IO[bytes], client: BatchClient, session: OpenAISession
-    ) -> Received:
-        for file_id in (batch.output_file_id, batch.error_file_id):
-            if file_id:
+    ) -> Received | None:
+        """What a batch brought back; None where the endpoint has it no more."""
+        try:
+            for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
                 await client.download(file_id, file)
+        except BatchFailure as error:
+            if error.status != 404:
+                raise
+            self._problems.append(f"what {part.name} brought back is gone, and has to be asked again: {error}")
+            self._settle(part)
+            return None
         body, offer = session.request([], self.dataset.tools)
         reading = Reading(client.model.api, offer.own, wire.limit_of(body), client.host, client.mask)
         ids = {self._trials.custom_id(place): self._trials.key(place) for place in part.trials}
@@ -255,4 +265,4 @@ def _progress(part: Part, batch: Any) -> str:
     counts, total = getattr(batch, "request_counts", None), len(part.trials)
     done = 0 if counts is None else (counts.completed or 0) + (counts.failed or 0)
     doing = "" if batch.status in ("in_progress", "completed") else f" ({batch.status})"
-    return f"{part.name}: {done:,} of {total:,} done{doing}"
+    return printable(f"{part.name}: {done:,} of {total:,} done{doing}")

@@ -144,7 +144,7 @@ class Recording:
         if by_batch:
             batches = BatchRun(
                 plan.dataset, plan.model, plan.batch, self.description, self.tally, self.parts, self.sink.note,
-                (lambda text: None) if self.quiet else say, frozenset(self.earlier_attempts),
+                (lambda text: None) if self.quiet or self.path is None else say, frozenset(self.earlier_attempts),
             )  # fmt: skip
             await batches.run(by_batch, execution)
 

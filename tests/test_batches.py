@@ -9,10 +9,12 @@ import sys
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evalkit as ek
-from evalkit.batch_parts import Batching
-from evalkit.journal import read_records
+from evalkit.batch_parts import Batching, Part, Trials
+from evalkit.journal import Journal, read_records
 from evalkit.plans import make_plan
 from evalkit.recording import start_recording
 from evalkit.run_differences import RunAbout, run_differences, stored_by_id
@@ -122,6 +124,26 @@ def test_the_custom_ids_stand_for_cases_of_any_name(server, project):
 def test_limits_that_make_no_sense_are_refused(limits, said):
     with pytest.raises(ek.SettingsError, match=said):
         Batching(**limits)
+
+
+@given(st.lists(st.integers(0, 300), unique=True).map(sorted), st.integers(1, 7))
+def test_a_part_is_the_same_after_it_was_written_down(places, case_count):
+    part = Part(3, "token", tuple(places), 1.5, True, "file-1", "batch-1")
+    assert Part.from_dict(json.loads(json.dumps(part.as_dict()))) == part
+    trials = Trials([f"c{n}" for n in range(case_count)])
+    assert [trials.place(trials.key(place)) for place in places] == places
+    assert len({trials.custom_id(place) for place in places}) == len(places)
+
+
+def test_a_journal_keeps_notes_beside_trials(tmp_path):
+    with Journal.create(tmp_path / "r.jsonl", {"run_id": "r"}, {}) as journal:
+        journal.note({"number": 1})
+        journal.append({"case_id": "a", "trial": 1})
+        journal.note({"number": 2})
+        assert journal.notes() == [{"number": 1}, {"number": 2}]
+        journal.append({"case_id": "b", "trial": 1})
+        assert [row["case_id"] for row in journal.rows({"a": 0, "b": 1})] == ["a", "b"]
+    assert list(read_records(tmp_path / "r.jsonl")) == [("a", 1), ("b", 1)]
 
 
 # How batches end
@@ -454,6 +476,23 @@ def test_a_batch_that_its_key_cannot_see_stops_the_run_and_keeps_it(server, proj
         run(server)
     assert resume(server)["passed"].all()
     assert len(server.batches) == 1
+
+
+def test_what_the_endpoint_keeps_no_more_can_only_be_asked_again(server, project):
+    server.faults = {"GET /batches": [fails(401, "wrong key")], "GET /files/content": [fails(404, "No such File")]}
+    with pytest.raises(ek.RunStopped):
+        run(server)
+    with pytest.raises(ek.SettingsError, match=r"what batch batch-1 brought back is gone, and has to be asked again"):
+        resume(server)
+    assert resume(server)["passed"].all()
+    assert len(server.batches) == 2
+
+
+def test_an_id_that_would_move_the_cursor_is_no_id(server, project):
+    server.faults = {"POST /files": [Reply({"id": "file-\x1b[2J"})]}
+    with pytest.raises(ek.SettingsError, match=r"answered without an id"):
+        run(server)
+    assert server.batches == {}
 
 
 def test_a_second_upload_that_fails_keeps_the_first_batch(server, project):
