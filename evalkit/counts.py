@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+Row = Mapping[str, Any]
 
 
 @dataclass
@@ -59,7 +61,7 @@ class RunCounts:
         self._outcomes: Counter[str] = Counter()
         self._error_kinds: Counter[str] = Counter()
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         """Count one trial, given as a row of the results frame."""
         if row["case_id"] != self._case_id:
             self._close_case()
@@ -73,6 +75,12 @@ class RunCounts:
         else:
             self._case.passes.append(row["passed"])
             self._case.scores.append(math.nan if row["score"] is None else row["score"])
+
+    def counting(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows, each counted as it passes."""
+        for row in rows:
+            self.add(row)
+            yield row
 
     def finish(self) -> dict[str, Any]:
         """JSON-able totals: `cases` seen, the sums of `ToolCounts` over all, `by_tool` (one entry per expected

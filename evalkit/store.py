@@ -33,6 +33,8 @@ DESCRIPTION_KEY = b"evalkit"
 DATASET_KEY = b"evalkit_dataset"
 ROWS_PER_GROUP = 100_000
 BYTES_PER_GROUP = 64 * 2**20
+ROWS_PER_PART = 1000
+BYTES_PER_PART = 4 * 2**20
 LARGEST_DATASET = 512 * 2**20  # bytes of JSON: a few kilobytes of a foreign file could unpack to any size
 RUN_COLUMNS = tuple(column.name for column in COLUMNS if column.level == "run")
 _WIDE = ("input", "expected", "error", "reason", "answer", "tool_calls", "mismatches", "reviews")
@@ -57,10 +59,8 @@ def save_run(
     run_values = {name: description.get(name) for name in RUN_COLUMNS}
     try:
         with open(aside, "wb") as file, pq.ParquetWriter(file, arrow_schema(), compression="zstd") as writer:
-            for group in _groups(rows):
-                for row in group:
-                    counts.add(row)
-                writer.write_table(_table(group, run_values), row_group_size=len(group))
+            for group in _groups(counts.counting(rows), run_values):
+                writer.write_table(group, row_group_size=len(group))
             whole = {"schema_version": SCHEMA_VERSION, **description, "counts": counts.finish()}
             footer = {DESCRIPTION_KEY: write(whole).encode()}
             if dataset is not None:
@@ -102,7 +102,7 @@ def table_of(description: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) 
     import pyarrow as pa
 
     run_values = {name: description.get(name) for name in RUN_COLUMNS}
-    tables = [_table(group, run_values) for group in _groups(rows)]
+    tables = list(_groups(rows, run_values))
     return pa.concat_tables(tables) if tables else arrow_schema().empty_table()
 
 
@@ -177,18 +177,33 @@ def arrow_schema() -> pa.Schema:
     return pa.schema([pa.field(name, types[by_name[name].dtype]) for name in _FILE_ORDER])
 
 
-def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """The rows in lists that fit in memory together; whole cases are not kept together, which no reader needs."""
-    group: list[Mapping[str, Any]] = []
+def _groups(rows: Iterable[Mapping[str, Any]], run_values: Mapping[str, Any]) -> Iterator[pa.Table]:
+    """The rows as tables that fit in memory, one for each row group; few rows at a time are Python's objects, which
+    take ten times the room. Whole cases are not kept together, which no reader needs.
+    """
+    import pyarrow as pa
+
+    group: list[pa.Table] = []
+    for part in _parts(rows):
+        group.append(_table(part, run_values))
+        if sum(map(len, group)) >= ROWS_PER_GROUP or sum(table.nbytes for table in group) >= BYTES_PER_GROUP:
+            yield pa.concat_tables(group)
+            group = []
+    if group:
+        yield pa.concat_tables(group)
+
+
+def _parts(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    part: list[Mapping[str, Any]] = []
     size = 0
     for row in rows:
-        group.append(row)
+        part.append(row)
         size += sum(len(row.get(name) or "") for name in _WIDE)
-        if len(group) >= ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        if len(part) >= ROWS_PER_PART or size >= BYTES_PER_PART:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _table(rows: Sequence[Mapping[str, Any]], run_values: Mapping[str, Any]) -> pa.Table:

@@ -88,9 +88,16 @@ def test_a_stored_dataset_that_cannot_be_unpacked_is_refused(tmp_path, monkeypat
 
 
 def test_rows_of_megabytes_are_written_a_few_at_a_time(monkeypatch):
+    monkeypatch.setattr(store, "BYTES_PER_PART", 10)
     monkeypatch.setattr(store, "BYTES_PER_GROUP", 10)
     rows = [row(f"c{n}", answer="x" * 6, reason=None) for n in range(5)]
-    assert max(len(group) for group in store._groups(rows)) <= 2
+    assert [len(group) for group in store._groups(rows, {})] == [1, 1, 1, 1, 1]
+
+
+def test_a_run_of_few_rows_is_one_row_group_however_it_was_put_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "ROWS_PER_PART", 3)
+    path = save_run(tmp_path / "r.parquet", description("r"), None, [row(f"c{n}", 1, True) for n in range(10)])
+    assert [pq.read_metadata(path).num_row_groups, len(read_run(path))] == [1, 10]
 
 
 def test_trials_are_averaged_within_their_case(tmp_path):
