@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .codes import Coded, CodedRows, are_unlike, coded, distinct, recoded
 from .reading import ROWS_AT_ONCE, Part, frame_of_parts, made_of, throughout
 from .runs import Problem, StoredRun
 from .schema import COLUMNS, KEY
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TEXT = frozenset(column.name for column in COLUMNS if column.dtype == "str")
 _NUMBERS = ("passed", "score")
@@ -33,66 +36,70 @@ def _straight(parts: Sequence[Part], names: Sequence[str]) -> CodedRows | None:
     """The rows of tables that are all of today's types and repeat no key; None of others."""
     import pyarrow as pa
 
-    if not all(_is_todays(part, names) for part in parts):
+    everywhere = set.intersection(*(set(part.known) for part in parts))
+    if not all(_are_todays(part.known) for part in parts):
         return None
-    numbers = [
-        pa.chunked_array([chunk for part in parts for chunk in part.table[name].chunks], kind)
-        for name, kind in zip(_NUMBERS, (pa.bool_(), pa.float64()), strict=True)
-    ]
-    columns = {name: _coded(parts, name) for name in names}
-    rows = CodedRows(columns, *(values.cast(pa.float64()).to_numpy() for values in numbers))
+    try:
+        whole = pa.concat_tables([_with_known(part, everywhere) for part in parts])
+    except pa.ArrowInvalid:  # columns of other names, types or in another order
+        return None
+    if not _is_todays(whole.schema, [name for name in names if name not in everywhere]):
+        return None
+    if "trial" not in everywhere and whole["trial"].null_count:
+        return None
+    columns = {name: _of_runs(parts, name) if name in everywhere else _of_rows(whole[name]) for name in names}
+    rows = CodedRows(columns, *(whole[name].cast(pa.float64()).to_numpy() for name in _NUMBERS))
     return rows if are_unlike(rows, KEY) else None
 
 
-def _is_todays(part: Part, names: Sequence[str]) -> bool:
-    """Whether a column stands once, of the type that is written today, wherever it was read."""
+def _with_known(part: Part, everywhere: set[str]) -> pa.Table:
+    """The rows of one part; with what holds in all of them as columns, unless it is known of every part."""
+    table = part.table
+    for name in sorted(part.known.keys() - everywhere):
+        table = table.append_column(name, throughout(name, part.known[name], len(table)))
+    return table.select(sorted(table.schema.names)) if len(part.known) > len(everywhere) else table
+
+
+def _are_todays(known: Mapping[str, Any]) -> bool:
+    return all(
+        name == "trial" or (name in _TEXT and (value is None or isinstance(value, str)))
+        for name, value in known.items()
+    )
+
+
+def _is_todays(schema: pa.Schema, names: Sequence[str]) -> bool:
+    """Whether each column stands once, of the type that is written today."""
     import pyarrow as pa
 
     text = (pa.dictionary(pa.int32(), pa.string()), pa.string())
-    allowed = dict.fromkeys(names, text) | {"trial": (pa.int64(),), "passed": (pa.bool_(),), "score": (pa.float64(),)}
-    for name, types in allowed.items():
-        if name in part.known:
-            value = part.known[name]
-            if not (name == "trial" or (name in _TEXT and (value is None or isinstance(value, str)))):
-                return False
-            continue
-        place = part.table.schema.get_field_index(name)
-        if place < 0 or part.table.schema.field(place).type not in types:
-            return False
-        if name == "trial" and part.table.column(place).null_count:
-            return False
-    return all(name in _TEXT or name == "trial" for name in names)
+    allowed = {name: text for name in names if name in _TEXT} | {"passed": (pa.bool_(),), "score": (pa.float64(),)}
+    if "trial" in names:
+        allowed["trial"] = (pa.int64(),)
+    places = {name: schema.get_field_index(name) for name in (*names, *_NUMBERS)}
+    return all(name in allowed and at >= 0 and schema.field(at).type in allowed[name] for name, at in places.items())
 
 
-def _coded(parts: Sequence[Part], name: str) -> Coded:
-    """One column of all parts."""
+def _of_runs(parts: Sequence[Part], name: str) -> Coded:
+    """A column of which one value is known of each part."""
     import numpy as np
+    import pandas as pd
+
+    values = pd.Series([part.known[name] for part in parts], dtype="str" if name in _TEXT else "int64")
+    return recoded(np.repeat(np.arange(len(parts)), [len(part.table) for part in parts]), values)
+
+
+def _of_rows(column: pa.ChunkedArray) -> Coded:
+    """A column that was read."""
     import pandas as pd
     import pyarrow as pa
 
-    dtype = "str" if name in _TEXT else "int64"
-    if all(name in part.known for part in parts):
-        values = pd.Series([part.known[name] for part in parts], dtype=dtype)
-        return recoded(np.repeat(np.arange(len(parts)), [len(part.table) for part in parts]), values)
-    chunks = [chunk for part in parts for chunk in _chunks(part, name)]
-    if dtype == "int64":
-        return distinct(pd.Series(np.concatenate([chunk.to_numpy() for chunk in chunks])))
-    whole = pa.chunked_array(chunks).unify_dictionaries()
-    words = whole.chunk(0).dictionary.to_pylist()
-    if whole.null_count:
-        places = [chunk.indices.fill_null(len(words)) for chunk in whole.chunks]
-        words = [*words, None]
-    else:
-        places = [chunk.indices for chunk in whole.chunks]
-    codes = np.concatenate([place.to_numpy() for place in places])
-    return recoded(codes, pd.Series(words, dtype="str"))
-
-
-def _chunks(part: Part, name: str) -> list[Any]:
-    """The column of one part, text as codes and words."""
-    import pyarrow as pa
-
-    if name in part.known:
-        return [throughout(name, part.known[name], len(part.table))]
-    column = part.table[name]
-    return (column.dictionary_encode() if column.type == pa.string() else column).chunks  # type: ignore[no-any-return]
+    if column.type == pa.int64():
+        return distinct(pd.Series(column.to_numpy()))
+    column = column.dictionary_encode() if column.type == pa.string() else column.unify_dictionaries()
+    if not column.num_chunks:
+        return distinct(pd.Series([], dtype="str"))
+    words = column.chunk(0).dictionary.to_pylist()
+    places = pa.chunked_array([chunk.indices for chunk in column.chunks])
+    if places.null_count:
+        places, words = places.fill_null(len(words)), [*words, None]
+    return recoded(places.to_numpy(), pd.Series(words, dtype="str"))

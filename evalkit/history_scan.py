@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from .tallies import (
     ALL,
     CARRIED,
     FINAL_ANSWER,
+    SUMS,
     by_run,
     coded_sums,
     coded_tool_sums,
@@ -75,12 +77,13 @@ def _check(keys: Sequence[str], cases: str) -> None:
         raise SettingsError(f"cases must be 'all' or 'shared', got {cases!r}.{hint}")
 
 
-def _footer_sums(runs: Sequence[StoredRun]) -> Iterator[dict[str, object]]:
+def _footer_sums(runs: Sequence[StoredRun]) -> Iterator[tuple[object, ...]]:
+    sums = itemgetter(*SUMS)
     for run in runs:
         counts = run.description["counts"]
         for tool in counts["by_tool"]:
-            yield {"run_id": run.run_id, **tool, "expected_tool": tool["expected_tool"] or FINAL_ANSWER}
-        yield {"run_id": run.run_id, **counts, "expected_tool": ALL}
+            yield run.run_id, tool["expected_tool"] or FINAL_ANSWER, *sums(tool)
+        yield run.run_id, ALL, *sums(counts)
 
 
 def _read_sums(runs: Sequence[StoredRun], keys: list[str], shared: bool, problems: list[Problem]) -> pd.DataFrame:

@@ -7,11 +7,11 @@ footers of stored runs, so that a frame and a footer give the same rates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .codes import CodedRows, coded, compact, grouped, recoded, refined, tags_in
+from .codes import CodedRows, are_unlike, coded, compact, grouped, recoded, refined, tags_in
 from .counts import ToolCounts
 from .errors import SchemaError
 from .nearmiss import did_you_mean
@@ -79,12 +79,12 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
     group, first_rows = grouped(rows, by)
     groups = len(first_rows)
     *pooled, _, _ = counted_by(by)
-    case, case_first = refined(group, groups, rows, [*pooled, "case_id"])
-    cases = len(case_first)
+    once = "run_id" in by and are_unlike(rows, ["run_id", "case_id"])  # one trial a case: each row is a case
+    case, case_first = (None, np.arange(len(rows))) if once else refined(group, groups, rows, [*pooled, "case_id"])
     scored = ~np.isnan(rows.passed)
 
     def per_case(values: Any) -> Any:
-        return np.bincount(case, weights=values, minlength=cases)
+        return values if case is None else np.bincount(case, weights=values, minlength=len(case_first))
 
     trials = per_case(scored)
     passes, errors = per_case(np.where(scored, rows.passed, 0.0)), per_case(~scored)
@@ -130,14 +130,16 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: rows.columns[name].at(first_rows) for name in by} | numbers)
 
 
-def sums_frame(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> pd.DataFrame:
-    """Sums out of footers, each a mapping, as `group_sums` gives them."""
+def sums_frame(rows: Iterable[Sequence[Any]], keys: Sequence[str]) -> pd.DataFrame:
+    """Sums out of footers as `group_sums` gives them; each row holds the values of the keys, then those of `SUMS`."""
     import pandas as pd
 
     whole = dict.fromkeys(("n", "trials", "passed_trials", "errors", "clusters"), "int64")
     types = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole
-    listed = list(rows)
-    return pd.DataFrame({name: pd.Series([row.get(name) for row in listed], dtype=types[name]) for name in types})
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    return pd.DataFrame(
+        {name: pd.Series(values, dtype=types[name]) for name, values in zip(types, columns, strict=True)}
+    )
 
 
 def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
