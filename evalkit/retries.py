@@ -27,6 +27,8 @@ PATIENCE = 300.0  # seconds that one case may be refused for its rate …
 MIN_REFUSALS = 10  # … and at least so many times, before it is given up
 _TRUSTED_REFUSALS = 3  # so often the wait that a server asks is believed; then our own is added to it
 _SUCCESSES_TO_GROW = 20
+_WINDOW = 50  # requests over which refusals are looked at
+_BY_CHANCE = 0.1  # refusals up to this share are no sign of too many at once
 
 Notify = Callable[[str], None]
 Send = Callable[[], Awaitable[Turn | Failure]]
@@ -58,9 +60,9 @@ class Pass:
 class Gate:
     """Lets requests through to one endpoint: as many at once as it serves, and none while it asks to wait.
 
-    The limit begins where it hinders nobody. When requests are refused, it falls to what is still in flight (those
-    the endpoint did accept), but in one round of refusals no lower than half. It rises by one after a series
-    of answers at the limit; each rise that is refused makes the next series longer.
+    The limit begins where it hinders nobody. When more than a few requests in a hundred are refused, it falls to what
+    is still in flight (those the endpoint did accept), but in one round of refusals no lower than half. It rises by
+    one after a series of answers at the limit; each rise that is refused makes the next series longer.
     """
 
     def __init__(self, clock: Clock | None = None):
@@ -71,16 +73,21 @@ class Gate:
         self._queue: deque[asyncio.Future[None]] = deque()
         self._round, self._floor = 0, 1
         self._successes, self._series, self._rose = 0, 0, False
+        self._share = 0.0  # of the last requests that ended, how many were refused
+        self._most = 0  # in flight at once since the limit fell
 
     @asynccontextmanager
     async def enter(self, notify: Notify) -> AsyncIterator[Pass]:
         """Wait for the turn of one request; within the block it is in flight."""
         await self._wait(notify)
+        self._most = max(self._most, self.in_flight)
         request = Pass(self._round)
         try:
             yield request
         finally:
             self.in_flight -= 1
+            if request.refused or request.answered:
+                self._share += (request.refused - self._share) / _WINDOW
             if request.refused:
                 self._fall(request.round)
             elif request.answered:
@@ -126,9 +133,11 @@ class Gate:
                 place.set_result(None)
 
     def _fall(self, round_of_request: int) -> None:
+        if self._share < _BY_CHANCE:
+            return
         if round_of_request == self._round:
             self._round += 1
-            self._floor = math.ceil((self.in_flight + 1) / 2)
+            self._floor, self._most = math.ceil(self._most / 2), 0
             self.limit = self.in_flight + 1
             shortest = max(_SUCCESSES_TO_GROW, self.in_flight)
             self._series = min(2 * self._series, 8 * shortest) if self._rose else max(self._series, shortest)

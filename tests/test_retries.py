@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import random
 from email.utils import formatdate
 
 import pytest
@@ -273,6 +274,24 @@ async def test_the_gate_rises_again_when_the_endpoint_serves_more():
     await run_cases(served, 16, 3000)
     assert low <= 5
     assert gate.limit >= 16
+
+
+async def test_a_refusal_now_and_then_slows_nobody_down():
+    gate = Gate(FakeClock())
+    served, chance = Served(gate, 1000), random.Random(1)
+    in_flight = []
+
+    async def request():
+        async with gate.enter(lambda text: None) as passed:
+            in_flight.append(gate.in_flight)
+            passed.refused = chance.random() < 0.02
+            await asyncio.sleep(0)
+            passed.answered = not passed.refused
+            return passed.answered
+
+    served.request = request
+    await run_cases(served, 64, 3000)
+    assert sum(in_flight) / len(in_flight) > 60
 
 
 async def test_one_round_of_refusals_lowers_the_limit_no_further_than_half():
