@@ -56,7 +56,7 @@ def rescore(
     results_dir: str | Path | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """The results of a stored run's turns under today's rules and expectations, stored as a new run derived from it.
+    """The results of a stored run's turns under today's rules and expectations, stored beside it as a new run.
 
     `dataset` defaults to the run's own file as it is today, else to the dataset stored with the run. Cases are
     matched by id (else by input); those whose input changed or that are gone are left out and named in a warning. The
@@ -123,7 +123,8 @@ def start_rescoring(
     unjudged = {key: row for key, row in rows.items() if row["error_kind"] == UNJUDGED}
     jury = rescoring_jury(stored.description, scored, judge_model) if judges and unjudged else None
     about = _describe(stored, scored, jury)
-    sink, path = _place(about, scored, rows, journaled=jury is not None, folder=find_results_dir(results_dir))
+    folder = stored.folder if results_dir is None else find_results_dir(results_dir)
+    sink, path = _place(about, scored, rows, journaled=jury is not None, folder=folder)
     model = NotAsked(about["model"], about.get("settings") or {})
     plan = Plan(
         scored, model if jury is None else jury.judged, about["trials"], concurrency, None, load_prices(prices),

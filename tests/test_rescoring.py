@@ -99,6 +99,16 @@ def test_under_unchanged_rules_rescoring_reproduces_every_verdict(endpoint, tmp_
     assert set(before["outcome"]) > {"error", "unparsable"}
 
 
+def test_a_run_given_by_its_file_is_scored_again_beside_it(tmp_path, monkeypatch):
+    ek.run(small(), model=lambda messages, tools: "a joke", results_dir=tmp_path / "theirs")
+    (file,) = (tmp_path / "theirs").glob("*.parquet")
+    (tmp_path / "ours").mkdir()
+    monkeypatch.setenv("EVALKIT_RESULTS", str(tmp_path / "ours"))
+    again = ek.rescore(file)
+    assert (tmp_path / "theirs" / f"{again['run_id'].iloc[0]}.parquet").is_file()
+    assert list((tmp_path / "ours").iterdir()) == []
+
+
 def test_a_changed_expectation_is_scored_by_what_the_file_says_now(endpoint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "eval_data" / "small.json"
