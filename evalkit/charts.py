@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .nearmiss import did_you_mean
-from .paths import check_file_name, results_dir
+from .paths import check_file_name, results_dir, write_whole
 from .plot_style import figure_of
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def export_chart(
     paths = []
     for form in formats:
         paths.append(into / f"{name}.{form}")
-        _replace(paths[-1], _drawn(figure, wanted, form))
+        write_whole(paths[-1], _drawn(figure, wanted, form))
     if close:
         from matplotlib import pyplot
 
@@ -151,13 +150,6 @@ def _scale_ticks(figure: Figure, factor: float) -> list[tuple[Any, Any]]:
 
 def _setter(axis: Any, which: str) -> Any:
     return lambda points: axis.set_tick_params(which=which, labelsize=points)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file at once, so that nobody ever reads half of it."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(data)
-    os.replace(part, path)
 
 
 def _known(word: str, allowed: dict[str, Any], what: str) -> Any:

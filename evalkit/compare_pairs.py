@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 STATUSES = (
     "regressed", "improved", "changed failure", "errored", "changed case", "removed", "added", "unchanged",
 )  # fmt: skip
-PAIRED = ("regressed", "improved", "changed failure", "unchanged")  # what a difference is made of
 _CASE = ("kind", "expected_tool", "tags", "cluster", "input", "expected", "expected_arguments", "secondary_tools")
 _SHOWN = {
     "outcome": "outcome", "actual_tool": "tool", "reason": "reason", "answer": "answer", "error": "error",

@@ -105,6 +105,16 @@ def run_path(results_dir: str | Path, run_id: str, suffix: str) -> Path:
     return Path(results_dir) / f"{check_run_id(run_id)}{suffix}"
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file at once, so that nobody ever reads half of it. Raises OSError; the file stays as it was then."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def slug(text: str, longest: int = 40) -> str:
     """Words of `text` for a file name or an id: lower-case ASCII letters and digits joined by dashes, or ""."""
     import unicodedata

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ABOUT = ("dataset", "model", "label", "started_at")
-_PASSING = ("correct", "passed", "secondary")
 # What happened → colour and hatch: passing in blues, an error in no colour at all, failures in warm ones.
 _OUTCOMES = {
     "correct": ("#0072b2", ""),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .exports import safe_cells
 from .nearmiss import did_you_mean
-from .paths import check_file_name, results_dir
+from .paths import check_file_name, results_dir, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,7 @@ def export_table(
     paths = []
     for form in formats:
         paths.append(into / f"{name}{ENDINGS[form]}")
-        _replace(paths[-1], table_text(table, form).encode("utf-8-sig" if bom and form == "csv" else "utf-8"))
+        write_whole(paths[-1], table_text(table, form).encode("utf-8-sig" if bom and form == "csv" else "utf-8"))
     return tuple(paths)
 
 
@@ -103,10 +102,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value).translate(_MARKUP).strip()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file at once, so that nobody ever reads half of it."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_bytes(data)
-    os.replace(part, path)

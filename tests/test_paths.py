@@ -165,3 +165,16 @@ def test_a_run_id_that_leads_elsewhere_is_refused(run_id: object, tmp_path: Path
 )
 def test_a_slug_is_readable_and_short(text: str, slug: str) -> None:
     assert paths.slug(text) == slug
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "chart.png"
+    paths.write_whole(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        paths.write_whole(path, b"new")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"chart.png": b"old"}
