@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .codes import Coded, CodedRows, are_unlike, coded, distinct, recoded
-from .reading import ROWS_AT_ONCE, Part, frame_of_parts, made_of, throughout
+from .reading import ROWS_AT_ONCE, Part, frame_of_parts, made_of, named, part_of, throughout
 from .runs import Problem, StoredRun
 from .schema import COLUMNS, KEY
 
@@ -17,19 +17,32 @@ _TEXT = frozenset(column.name for column in COLUMNS if column.dtype == "str")
 _NUMBERS = ("passed", "score")
 
 
-def coded_rows_of(runs: Sequence[StoredRun], columns: Sequence[str], problems: list[Problem]) -> Iterator[CodedRows]:
+def has_one_trial_a_case(run: StoredRun) -> bool:
+    """Whether the footer of a run's file counts as many cases as trials."""
+    return run.path is not None and run.journal is None and run.description["counts"]["cases"] == run.trials
+
+
+def coded_rows_of(
+    runs: Sequence[StoredRun], columns: Sequence[str], problems: list[Problem], *, one_trial: bool = False
+) -> Iterator[CodedRows]:
     """The rows of `runs` with these columns, whole runs together, as `reading.frames_of` gives frames.
 
-    What is not laid out as this version writes it goes through a frame that conforms, and comes out the same.
+    With `one_trial` the runs must have one trial a case: the case and the trial are not read then, as each row is a
+    case of its own. What is not laid out as this version writes it goes through a frame that conforms, and comes out
+    the same.
     """
-    names = list(dict.fromkeys((*KEY, *columns)))
-    wanted = [*names, *_NUMBERS]
+    whole = list(dict.fromkeys((*KEY, *columns)))
+    names = [name for name in whole if name not in ("case_id", "trial")] if one_trial else whole
+    read = named([*whole, *_NUMBERS])
 
     def make(parts: list[Part]) -> CodedRows:
         straight = _straight(parts, names)
-        return coded(frame_of_parts(parts, wanted), names) if straight is None else straight
+        if straight is not None:
+            return straight
+        read_whole = [part_of(part.run, read) for part in parts] if one_trial else parts
+        return coded(frame_of_parts(read_whole, read), whole)
 
-    return made_of(runs, wanted, problems, make, ROWS_AT_ONCE)
+    return made_of(runs, [*names, *_NUMBERS], problems, make, ROWS_AT_ONCE)
 
 
 def _straight(parts: Sequence[Part], names: Sequence[str]) -> CodedRows | None:
@@ -45,10 +58,14 @@ def _straight(parts: Sequence[Part], names: Sequence[str]) -> CodedRows | None:
         return None
     if not _is_todays(whole.schema, [name for name in names if name not in everywhere]):
         return None
-    if "trial" not in everywhere and whole["trial"].null_count:
+    if "trial" in names and "trial" not in everywhere and whole["trial"].null_count:
         return None
     columns = {name: _of_runs(parts, name) if name in everywhere else _of_rows(whole[name]) for name in names}
-    rows = CodedRows(columns, *(whole[name].cast(pa.float64()).to_numpy() for name in _NUMBERS))
+    passed, score = (whole[name].cast(pa.float64()).to_numpy() for name in _NUMBERS)
+    if "case_id" not in names:
+        as_counted = all(len(part.table) == part.run.trials for part in parts)
+        return CodedRows(columns, passed, score, cases=True) if as_counted else None
+    rows = CodedRows(columns, passed, score)
     return rows if are_unlike(rows, KEY) else None
 
 

@@ -37,11 +37,15 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows of results. `passed` and `score` are NaN where a trial was not scored or has no score."""
+    """Rows of results. `passed` and `score` are NaN where a trial was not scored or has no score.
+
+    `cases`: each row is known to be a case of its own within its run (and tag); no column need say which.
+    """
 
     columns: Mapping[str, Coded]
     passed: Floats
     score: Floats
+    cases: bool = False
 
     def __len__(self) -> int:
         return len(self.passed)
@@ -50,11 +54,11 @@ class CodedRows:
         """Some of the rows, by place or by a mask; with `names` these columns alone."""
         kept = self.columns if names is None else dict.fromkeys(names)
         columns = {name: Coded(self.columns[name].codes[rows], self.columns[name].values) for name in kept}
-        return CodedRows(columns, self.passed[rows], self.score[rows])
+        return CodedRows(columns, self.passed[rows], self.score[rows], self.cases)
 
     def having(self, name: str, column: Coded) -> CodedRows:
         """The same rows with another column of that name."""
-        return CodedRows({**self.columns, name: column}, self.passed, self.score)
+        return CodedRows({**self.columns, name: column}, self.passed, self.score, self.cases)
 
 
 def coded(rows: pd.DataFrame, names: Iterable[str]) -> CodedRows:
@@ -65,7 +69,7 @@ def coded(rows: pd.DataFrame, names: Iterable[str]) -> CodedRows:
         rows[name].to_numpy("float64", na_value=np.nan) if name in rows else np.full(len(rows), np.nan)
         for name in ("passed", "score")
     ]
-    return CodedRows({name: distinct(rows[name]) for name in dict.fromkeys(names)}, *numbers)
+    return CodedRows({name: distinct(rows[name]) for name in dict.fromkeys(names)}, numbers[0], numbers[1])
 
 
 def distinct(values: pd.Series[Any]) -> Coded:

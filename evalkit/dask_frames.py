@@ -30,7 +30,7 @@ def keep_shared(results: Any) -> Any:
     if not _each_run_once(parts):
         results = _by_run(results)
         parts = _counted(results, _presence_by_run)
-    shared = common_cases([presence(_together(parts))])
+    shared = common_cases(presence(_together(parts)))
     return results.map_partitions(_only, shared, meta=results._meta)
 
 

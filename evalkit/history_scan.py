@@ -7,14 +7,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .coded_reading import coded_rows_of
+from .coded_reading import coded_rows_of, has_one_trial_a_case
 from .codes import CodedRows, one_per_tag
 from .errors import SchemaError, SettingsError
 from .nearmiss import did_you_mean
 from .runs import Problem, StoredRun, instant, warn_of
 from .schema import NAMES, TIME
 from .selection import Moment, Wanted, Words
-from .shared_cases import CASE, are_among, coded_presence, common_cases
+from .shared_cases import CASE, are_among, coded_presence, common_cases, together
 from .tallies import (
     ALL,
     CARRIED,
@@ -61,7 +61,7 @@ def history_accuracy(
         sums = sums_frame(_footer_sums(chosen), keys)
     else:
         problems: list[Problem] = []
-        sums = _read_sums(chosen, keys, cases == "shared", problems)
+        sums = (_shared_sums if cases == "shared" else _sums_of)(chosen, keys, problems)
         warn_of(problems, folder, stacklevel=3)
     frame = by_run(with_rates(sums, keys), _facts(chosen), keys)
     frame.attrs["cases"] = cases  # which charts name
@@ -86,41 +86,51 @@ def _footer_sums(runs: Sequence[StoredRun]) -> Iterator[tuple[object, ...]]:
         yield run.run_id, ALL, *sums(counts)
 
 
-def _read_sums(runs: Sequence[StoredRun], keys: list[str], shared: bool, problems: list[Problem]) -> pd.DataFrame:
-    """The sums of all runs from their rows, of all cases or of the shared ones.
+def _sums_of(runs: Sequence[StoredRun], keys: list[str], problems: list[Problem]) -> pd.DataFrame:
+    """The sums of all runs from their rows. Those that hold one trial of each case are read apart: it takes less."""
+    import pandas as pd
 
-    Which cases are shared is known at the end only. Until then those count that are shared so far; what was counted
-    with more than are left at the end is read and counted again, which is rare: most runs hold the same cases.
+    columns = [*keys, *counted_by(keys)]
+    rows_count = not {"case_id", "trial"} & set(keys)
+    plain = [run for run in runs if rows_count and has_one_trial_a_case(run)]
+    others = [run for run in runs if not (rows_count and has_one_trial_a_case(run))]
+    sums = [_sums(rows, keys) for rows in coded_rows_of(plain, columns, problems, one_trial=True)]
+    sums += [_sums(rows, keys) for rows in coded_rows_of(others, columns, problems)]
+    return pd.concat(sums, ignore_index=True) if sums else sums_frame([], keys)
+
+
+def _shared_sums(runs: Sequence[StoredRun], keys: list[str], problems: list[Problem]) -> pd.DataFrame:
+    """The sums over the cases that stand in every run.
+
+    Which these are is known at the end only. Until then those count that are shared so far; what was counted with more
+    than are left at the end is read and counted again, which is rare: most runs hold the same cases.
     """
     import pandas as pd
 
     by_id = {run.run_id: run for run in runs}
-    columns = [*dict.fromkeys([*keys, *counted_by(keys), *(CASE if shared else ())])]
-    held: list[pd.DataFrame] = []
-    counted: list[tuple[pd.DataFrame, int, list[StoredRun]]] = []
+    columns = [*keys, *counted_by(keys), *CASE]
+    counted: list[tuple[pd.DataFrame, pd.DataFrame, list[StoredRun]]] = []
+    so_far: pd.DataFrame | None = None
     for rows in coded_rows_of(runs, columns, problems):
-        kept = 0
-        if shared:
-            presence, case = coded_presence(rows)
-            held.append(presence)
-            among = are_among(presence, common_cases(held))
-            rows, kept = rows.only(among[case]), int(among.sum())
-        counted.append((_sums(rows, keys), kept, [by_id[run] for run in rows.columns["run_id"].values]))
-    if shared and counted:
-        everywhere = common_cases(held)
-        left = [int(are_among(presence, everywhere).sum()) for presence in held]
-        again = [run for (_, kept, some), now in zip(counted, left, strict=True) if kept > now for run in some]
-        sums = [one for (one, kept, _), now in zip(counted, left, strict=True) if kept == now]
-        for rows in coded_rows_of(again, columns, problems):
-            presence, case = coded_presence(rows)
-            sums.append(_sums(rows.only(are_among(presence, everywhere)[case]), keys))
-    else:
-        sums = [one for one, _, _ in counted]
-    return pd.concat(sums, ignore_index=True) if sums else sums_frame([], keys)
+        presence, case = coded_presence(rows)
+        so_far = presence if so_far is None else together([so_far, presence])
+        among = are_among(presence, common_cases(so_far))
+        some = [by_id[run] for run in rows.columns["run_id"].values]
+        counted.append((_sums(rows.only(among[case]), keys), presence[among], some))
+    if so_far is None:
+        return sums_frame([], keys)
+    everywhere = common_cases(so_far)
+    still = [bool(are_among(kept, everywhere).all()) for _, kept, _ in counted]
+    again = [run for (_, _, some), holds in zip(counted, still, strict=True) if not holds for run in some]
+    sums = [one for (one, _, _), holds in zip(counted, still, strict=True) if holds]
+    for rows in coded_rows_of(again, columns, problems):
+        presence, case = coded_presence(rows)
+        sums.append(_sums(rows.only(are_among(presence, everywhere)[case]), keys))
+    return pd.concat(sums, ignore_index=True)
 
 
 def _sums(rows: CodedRows, keys: list[str]) -> pd.DataFrame:
-    rows = rows.only(slice(None), dict.fromkeys((*counted_by(keys), *keys)))
+    rows = rows.only(slice(None), [name for name in dict.fromkeys((*counted_by(keys), *keys)) if name in rows.columns])
     tagged = one_per_tag(rows) if "tags" in keys else rows
     return coded_tool_sums(tagged, keys) if keys == ["run_id", "expected_tool"] else coded_sums(tagged, keys)
 

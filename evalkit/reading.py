@@ -37,7 +37,8 @@ def frames_of(
     `columns`: these and the key and verdict; None: all, columns that only some files have included. Runs without rows
     give none. A run whose rows cannot be read is left out and added to `problems`.
     """
-    return made_of(runs, columns, problems, lambda parts: frame_of_parts(parts, columns), rows)
+    read = None if columns is None else named(columns)
+    return made_of(runs, read, problems, lambda parts: frame_of_parts(parts, columns), rows)
 
 
 def made_of(
@@ -47,7 +48,7 @@ def made_of(
     make: Callable[[list[Part]], Made],
     rows: int,
 ) -> Iterator[Made]:
-    """What `make` makes of the parts of some runs at a time; see `frames_of`."""
+    """What `make` makes of the parts of some runs at a time, see `frames_of`; only `columns` are read, if given."""
     import pyarrow as pa
 
     unreadable = (SchemaError, pa.ArrowException, OSError, LookupError)
@@ -61,7 +62,7 @@ def made_of(
         parts: list[Part] = []
         for run in group:
             try:
-                parts.append(_part(run, columns))
+                parts.append(part_of(run, columns))
             except unreadable as error:
                 leave_out(run, error)
         try:
@@ -127,7 +128,7 @@ def throughout(name: str, value: Any, rows: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind))
 
 
-def _part(run: StoredRun, columns: Sequence[str] | None) -> Part:
+def part_of(run: StoredRun, columns: Sequence[str] | None) -> Part:
     """The wanted columns of one run as far as its file holds them.
 
     One thread and one file after another cost least processor time. Text is kept once per file and word, and what the
@@ -138,9 +139,8 @@ def _part(run: StoredRun, columns: Sequence[str] | None) -> Part:
 
     if run.journal is not None or run.path is None:
         table = store.table_of({**run.description, "status": "partial"}, run.rows())
-        return Part(run, table if columns is None else table.select(_named(columns)), {})
-    wanted = None if columns is None else _named(columns)
-    repeated = [name for name in _REPEATED if wanted is None or name in wanted]
+        return Part(run, table if columns is None else table.select(columns), {})
+    repeated = [name for name in _REPEATED if columns is None or name in columns]
     with pa.OSFile(str(run.path)) as source:
         try:
             file = pq.ParquetFile(source, read_dictionary=repeated)
@@ -149,8 +149,8 @@ def _part(run: StoredRun, columns: Sequence[str] | None) -> Part:
             held = pq.read_schema(source).names
             source.seek(0)
             file = pq.ParquetFile(source, read_dictionary=[name for name in repeated if name in held])
-        known = _known(run, file.metadata, wanted)
-        rows = [name for name in wanted or file.metadata.schema.names if name not in known]
+        known = _known(run, file.metadata, columns)
+        rows = [name for name in columns or file.metadata.schema.names if name not in known]
         return Part(run, file.read(columns=rows, use_threads=False), known)
 
 
@@ -185,5 +185,6 @@ def _constant(name: str, found: Sequence[Any], rows: int, *, nothing: bool) -> d
     return {name: values[0]} if type(values[0]) is int and values.count(values[0]) == len(values) else {}
 
 
-def _named(columns: Sequence[str]) -> list[str]:
+def named(columns: Sequence[str]) -> list[str]:
+    """The columns of a frame with these, in order: the key and the verdict are always there."""
     return [name for name in NAMES if name in (*REQUIRED, *columns)]

@@ -22,7 +22,7 @@ def shared_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
     A case that ended in an error stands in the run all the same: it is among the errors of its rate.
     """
-    return rows_of(rows, common_cases([presence(rows)]))
+    return rows_of(rows, common_cases(presence(rows)))
 
 
 def presence(rows: pd.DataFrame) -> pd.DataFrame:
@@ -45,15 +45,19 @@ def coded_presence(rows: CodedRows) -> tuple[pd.DataFrame, Codes]:
     return pd.DataFrame({**texts, "runs": runs, "of": of}), case
 
 
-def common_cases(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The cases that stand in every run, from the `presence` of parts that have no run in common."""
+def together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The `presence` of all parts, from that of each; they have no run in common."""
     import pandas as pd
 
     of = pd.concat([part[["dataset", "of"]].drop_duplicates() for part in parts])
     of = of.groupby("dataset", dropna=False)["of"].sum().reset_index()
-    everywhere = pd.concat(parts).groupby(list(CASE), dropna=False, sort=False)["runs"].sum().reset_index()
-    everywhere = everywhere.merge(of, on="dataset")
-    return everywhere.loc[everywhere["runs"] == everywhere["of"], list(CASE)]
+    runs = pd.concat(parts).groupby(list(CASE), dropna=False, sort=False)["runs"].sum().reset_index()
+    return runs.merge(of, on="dataset")
+
+
+def common_cases(held: pd.DataFrame) -> pd.DataFrame:
+    """The cases that stand in every run of their dataset, from their `presence`."""
+    return held.loc[held["runs"] == held["of"], list(CASE)]
 
 
 def rows_of(rows: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:

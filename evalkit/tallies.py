@@ -79,7 +79,7 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
     group, first_rows = grouped(rows, by)
     groups = len(first_rows)
     *pooled, _, _ = counted_by(by)
-    once = "run_id" in by and are_unlike(rows, ["run_id", "case_id"])  # one trial a case: each row is a case
+    once = rows.cases or ("run_id" in by and are_unlike(rows, ["run_id", "case_id"]))  # each row is a case
     case, case_first = (None, np.arange(len(rows))) if once else refined(group, groups, rows, [*pooled, "case_id"])
     scored = ~np.isnan(rows.passed)
 
@@ -135,11 +135,10 @@ def sums_frame(rows: Iterable[Sequence[Any]], keys: Sequence[str]) -> pd.DataFra
     import pandas as pd
 
     whole = dict.fromkeys(("n", "trials", "passed_trials", "errors", "clusters"), "int64")
-    types = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole
-    columns = list(zip(*rows, strict=True)) or [()] * len(types)
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype=types[name]) for name, values in zip(types, columns, strict=True)}
-    )
+    types: dict[str, Any] = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole
+    listed = list(rows)
+    columns = {name: [row[place] for row in listed] for place, name in enumerate(types)}
+    return pd.DataFrame({name: pd.Series(values, dtype=types[name]) for name, values in columns.items()})
 
 
 def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -74,7 +75,9 @@ def test_history_accuracy_is_the_tool_accuracy_of_the_history(folder, given, cas
         assert found["errors"].sum() > 0
 
 
-@pytest.mark.parametrize("by", ["tags", "kind", ["tags", "expected_tool"], "cluster", "actual_tool"])
+@pytest.mark.parametrize(
+    "by", ["tags", "kind", ["tags", "expected_tool"], "cluster", "actual_tool", "case_id", "trial", "started_at"]
+)
 @pytest.mark.parametrize("cases", ["all", "shared"])
 def test_by_other_columns_it_is_the_accuracy_of_the_history(folder, by, cases):
     keys = ["run_id", *([by] if isinstance(by, str) else by)]
@@ -94,7 +97,7 @@ def test_over_all_cases_no_row_is_read(folder, monkeypatch):
     def fail(*_):
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(reading, "_part", fail)
+    monkeypatch.setattr(reading, "part_of", fail)
     pd.testing.assert_frame_equal(history_accuracy(results_dir=folder), expected)
 
 
@@ -136,3 +139,81 @@ def test_the_sums_of_an_older_footer_are_counted_again(folder, tmp_path):
     pq.write_table(table.replace_schema_metadata({"evalkit": json.dumps(about)}), path)
     assert list(store.rows_of(path)) == rows
     pd.testing.assert_frame_equal(history_accuracy(results_dir=folder), expected)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """Runs with one trial a case, one of them with clusters."""
+    for number in range(4):
+        rows = [
+            row(
+                f"c{n}", passed=None if n == number else n % 3 > 0, case_hash=f"h{n}", tags=f'["t{n % 2}", "all"]',
+                expected_tool=TOOLS[n % 4], cluster=f"k{n % 2}" if number == 1 else None,
+            )
+            for n in range(8)
+        ]  # fmt: skip
+        about = description(f"run-{number}", started_at=f"2026-03-0{number + 1}T09:00:00+00:00", dataset="one")
+        save_run(tmp_path / f"run-{number}.parquet", about, None, rows)
+    return tmp_path
+
+
+BY = ["tags", "kind", "case_id", ["tags", "expected_tool"], ["expected_tool", "model"], "latency_s", "cluster"]
+
+
+@pytest.mark.parametrize("by", BY, ids=str)
+def test_runs_with_one_trial_a_case_are_counted_alike(plain, by):
+    keys = ["run_id", *([by] if isinstance(by, str) else by)]
+    expected = accuracy(load_history(results_dir=plain), by=keys)
+    pd.testing.assert_frame_equal(history_accuracy(by, results_dir=plain), expected)
+
+
+def test_of_runs_with_one_trial_a_case_no_case_is_read(plain, monkeypatch):
+    read = []
+    whole = reading.part_of
+    monkeypatch.setattr(reading, "part_of", lambda run, columns: read.append(columns) or whole(run, columns))
+    history_accuracy("tags", results_dir=plain)
+    assert {name for columns in read for name in columns} == {"run_id", "tags", "cluster", "passed", "score"}
+
+
+def _rewritten(path, change):
+    """The file with other rows and the same footer."""
+    footer = pq.read_metadata(path).metadata[store.DESCRIPTION_KEY]
+    pq.write_table(change(pq.read_table(path)).replace_schema_metadata({store.DESCRIPTION_KEY: footer}), path)
+
+
+REWRITTEN = {
+    "fewer rows than counted": lambda table: table.slice(0, 5),
+    "words as large strings": lambda table: table.set_column(
+        table.schema.get_field_index("tags"), "tags", table["tags"].cast(pa.large_string())
+    ),
+    "numbers as 32 bits": lambda table: table.set_column(
+        table.schema.get_field_index("trial"), "trial", table["trial"].cast(pa.int32())
+    ),
+    "no score": lambda table: table.drop_columns("score"),
+    "no cluster": lambda table: table.drop_columns("cluster"),
+    "columns in another order": lambda table: table.select(sorted(table.schema.names)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", REWRITTEN.values(), ids=REWRITTEN)
+@pytest.mark.parametrize("cases", ["all", "shared"])
+def test_a_file_that_is_laid_out_otherwise_is_counted_alike(plain, change, cases):
+    _rewritten(plain / "run-2.parquet", change)
+    expected = accuracy(load_history(results_dir=plain), by=["run_id", "tags"], cases=cases)
+    pd.testing.assert_frame_equal(history_accuracy("tags", cases=cases, results_dir=plain), expected)
+
+
+def test_a_file_with_a_trial_twice_is_left_out_of_the_shared_cases(plain):
+    _rewritten(plain / "run-2.parquet", lambda table: pa.concat_tables([table.slice(0, 4), table.slice(0, 4)]))
+    with pytest.warns(HistoryWarning, match="repeat the key"):
+        found = history_accuracy(cases="shared", results_dir=plain)
+    assert set(found["run_id"]) == {"run-0", "run-1", "run-3"}
+
+
+def test_cases_that_stop_being_shared_late_are_not_counted_in_early_runs(plain, monkeypatch):
+    monkeypatch.setattr(coded_reading, "ROWS_AT_ONCE", 8)
+    _rewritten(plain / "run-3.parquet", lambda table: table.slice(2, 6))
+    expected = tool_accuracy(load_history(results_dir=plain), cases="shared")
+    found = history_accuracy(cases="shared", results_dir=plain)
+    pd.testing.assert_frame_equal(found, expected)
+    assert (found.loc[found["expected_tool"] == "(all)", ["n", "errors"]].sum(axis=1) == 6).all()
