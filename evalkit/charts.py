@@ -70,7 +70,7 @@ def export_chart(
     figure = figure_of(ax)
     paths = []
     for form in formats:
-        paths.append(into / f"{name}.{form}")
+        paths.append(into / f"{name.removesuffix(f'.{form}')}.{form}")
         write_whole(paths[-1], _drawn(figure, wanted, form))
     if close:
         from matplotlib import pyplot

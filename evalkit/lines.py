@@ -118,17 +118,18 @@ def runs_table(runs: Any) -> list[str]:
     """
     if not len(runs):
         return ["No runs yet: `evalkit run eval_data/file_tools.json --model lexical` makes one."]
-    cells: list[tuple[str, ...]] = [("run", "dataset", "passed", "errors", "trials", "label")]
+    cells: list[tuple[str, ...]] = [("run", "dataset", "model", "passed", "errors", "trials", "label")]
     for row in runs.to_dict("records"):
         rate = f"{number(row['passed'])}/{number(row['passed'] + row['failed'])}"
         trials = f"PARTIAL {row['trials']}/{row['planned']}" if row["partial"] else str(row["trials"])
         label = row["label"] if isinstance(row["label"], str) else ""
         notes = [label, f"→ {row['resume']}"] if row["partial"] else [label]
-        texts = (row["run_id"], row["dataset"], rate, row["errors"], trials, "  ".join(filter(None, notes)))
+        about = (row["run_id"], row["dataset"], row["model"])
+        texts = (*about, rate, row["errors"], trials, "  ".join(filter(None, notes)))
         cells.append(tuple(printable(str(text)) for text in texts))
-    widths = [max(len(line[i]) for line in cells) for i in range(5)]
+    widths = [max(len(line[i]) for line in cells) for i in range(6)]
     return [
-        "  ".join([*(text.ljust(width) for text, width in zip(line, widths, strict=False)), line[5]]).rstrip()
+        "  ".join([*(text.ljust(width) for text, width in zip(line, widths, strict=False)), line[6]]).rstrip()
         for line in cells
     ]
 

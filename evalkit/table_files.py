@@ -50,7 +50,7 @@ def export_table(
     table = _flat(frame, with_index=named if index is None else index)
     paths = []
     for form in formats:
-        paths.append(into / f"{name}{ENDINGS[form]}")
+        paths.append(into / f"{name.removesuffix(ENDINGS[form])}{ENDINGS[form]}")
         write_whole(paths[-1], table_text(table, form).encode("utf-8-sig" if bom and form == "csv" else "utf-8"))
     return tuple(paths)
 

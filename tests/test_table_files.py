@@ -109,3 +109,9 @@ def test_what_cannot_be_written_is_refused_before_anything_is(tmp_path, settings
         export_table(FRAME, **({"name": "t", "folder": tmp_path} | settings))
     assert message in str(raised.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_may_have_the_ending_already(tmp_path):
+    frame = pd.DataFrame({"a": [1]})
+    (path,) = export_table(frame, "rates.csv", formats="csv", folder=tmp_path)
+    assert path.name == "rates.csv"
