@@ -222,6 +222,8 @@ def show(title: str, heads: list[str], rows: list[list[Any]]) -> None:
 
 def cost(cases: int, names: list[str]) -> None:
     found = {name: measured(name, cases) for name in names}
+    if any(one["lost"] for one in found.values()):
+        raise SystemExit(f"not all cases were answered: { {name: one['lost'] for name, one in found.items()} }")
     base = found["AsyncOpenAI, default transport"]["cpu_s"]
     show(
         f"A server that answers at once, {cases:,} cases",
@@ -234,6 +236,7 @@ def cost(cases: int, names: list[str]) -> None:
 
 
 def latency(cases: int) -> None:
+    cases -= cases % AT_ONCE  # whole rounds
     ideal = cases * 0.3 / AT_ONCE
     found = {name: measured(name, cases, "--delay", "0.3") for name in list(MEASURED)[:3]}
     show(

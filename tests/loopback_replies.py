@@ -235,7 +235,7 @@ def in_api(reply: Reply, request: Request) -> dict[str, Any]:
         "created": 1,
         "model": request.model,
         "choices": [choice],
-        "usage": dict(usage),
+        "usage": {"total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **usage},
     }
 
 
