@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .jsontext import fingerprint, write
+from .masking import printable
 from .nearmiss import did_you_mean
-from .paths import check_run_id
+from .paths import check_run_id, leads_out
 from .paths import results_dir as find_results_dir
 from .reading import frames_of
 from .records import clean_text
@@ -85,6 +86,8 @@ def annotate(
         "said": _said(row),
     }
     path = folder / FOLDER / f"{name}.jsonl"
+    if leads_out(path, folder):
+        raise ValueError(f"{FOLDER}/{path.name} leads out of {folder.name}/ by a link: nothing is written there")
     _append(path, write(line))
     return path
 
@@ -209,6 +212,9 @@ def _append(path: Path, line: str) -> None:
 def _read(folder: Path) -> Iterator[dict[str, Any]]:
     unreadable = []
     for path in sorted(folder.glob("*.jsonl")):
+        if leads_out(path, folder.parent):
+            unreadable.append(f"{path.name} (it leads out of the results folder by a link)")
+            continue
         for number, line in enumerate(path.read_bytes().splitlines(), start=1):
             if not line.strip():
                 continue
@@ -219,7 +225,7 @@ def _read(folder: Path) -> Iterator[dict[str, Any]]:
     if unreadable:
         listed = ", ".join(unreadable[:5]) + (" …" if len(unreadable) > 5 else "")
         text = f"{len(unreadable)} lines of annotations cannot be read and are left out: {listed}"
-        warnings.warn(text, HistoryWarning, stacklevel=3)
+        warnings.warn(printable(text), HistoryWarning, stacklevel=3)
 
 
 def _annotation(line: dict[str, Any]) -> dict[str, Any]:

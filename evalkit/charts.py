@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .nearmiss import did_you_mean
-from .paths import check_file_name, results_dir, write_whole
+from .paths import check_file_name, results_part, write_whole
 from .plot_style import figure_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def export_chart(
     formats = (formats,) if isinstance(formats, str) else tuple(formats)
     for form in formats:
         _known(form, dict.fromkeys(FORMATS), "format")
-    into = Path(folder).expanduser() if folder is not None else results_dir() / "charts"
+    into = Path(folder).expanduser() if folder is not None else results_part("charts")
     into.mkdir(parents=True, exist_ok=True)
     figure = figure_of(ax)
     paths = []

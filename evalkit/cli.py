@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from .errors import RunStopped
 
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    sys.excepthook = _show_crash
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         code: int = arguments.command(arguments)
@@ -43,15 +44,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STOPPED
 
 
+class _Version(argparse.Action):
+    """Says the version, which is looked up only where somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from .plans import evalkit_version
+
+        _print(f"evalkit {evalkit_version()}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     from . import command_options as options
     from .report_command import add_review_options
 
-    parser = argparse.ArgumentParser(
+    parser = options.Parser(
         prog="evalkit", description="Run evaluation cases against a model, keep every result, compare runs honestly.",
         epilog="`evalkit COMMAND --help` explains one command. "
         "Exit codes: 0 done, 1 a gate failed, 2 wrong request, 3 stopped early.",
     )  # fmt: skip
+    parser.add_argument("--version", action=_Version, nargs=0, help="show evalkit's version and stop")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def command(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
@@ -299,6 +311,17 @@ def _complain(text: str) -> None:
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
     _complain(f"warning: {message}")
+
+
+def _show_crash(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """A fault of ours, told as Python tells it, but for keys and for what a terminal obeys."""
+    import traceback
+
+    from .masking import Mask, printable, secrets_in_environment
+
+    mask = Mask.of(*secrets_in_environment())
+    text = mask("".join(traceback.format_exception(kind, error, trace)))
+    print(printable(text.rstrip(), lines=True), file=sys.stderr)
 
 
 def _interrupt(*_: Any) -> None:

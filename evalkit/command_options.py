@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
+
+from .masking import printable
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that repeats no word so that a terminal obeys it: words may be the names of other people's files."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(printable(message or "", lines=True), file)
 
 
 def run(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .compare_tests import TOO_FEW, WORSE
 from .compare_words import MEASURES, p_text, rate, signed
-from .masking import printable
+from .masking import printable, unlinked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,4 +184,4 @@ def _code(text: Any) -> str:
 
 def _plain(text: str) -> str:
     """A sentence of ours that may hold ids: with whatever Markdown reads as markup escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>#$|~@&])", r"\\\1", printable(text))
+    return unlinked(re.sub(r"([\\`*_{}\[\]<>#$|~@&])", r"\\\1", printable(text)))

@@ -16,6 +16,7 @@ from .compare_pairs import STATUSES, one_row_per_case, pair_cases, renamed_cases
 from .compare_tests import ROW, by_tag, by_tool, compared, turned_by_errors
 from .compare_words import MEASURES, notes, sentence
 from .history import load_stored
+from .masking import printable
 from .nearmiss import did_you_mean
 from .run_differences import RunAbout, run_differences, stored_by_id
 from .runs import StoredRun, find_run
@@ -96,7 +97,7 @@ class Comparison:
         return compare_case(self.cases.loc[found[0]], *(_row(side, case_id) for side in self._sides))
 
     def __repr__(self) -> str:
-        return f"<Comparison of {self.baseline!r} with {self.candidate!r}: {self.sentence}>"
+        return printable(f"<Comparison of {self.baseline!r} with {self.candidate!r}: {self.sentence}>")
 
     def _repr_html_(self) -> str:
         from .comparison_html import comparison_page

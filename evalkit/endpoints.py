@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+from .environment import JUDGE_URL
 from .errors import SettingsError
-from .masking import STARS, masked_url, secrets_in_url
+from .masking import PLACEHOLDER_KEYS, SHORTEST_SECRET, STARS, masked_url, secrets_in_url
 
 DEFAULT_URL = "https://api.openai.com/v1"
 URL_VARIABLE, KEY_VARIABLE = "OPENAI_BASE_URL", "OPENAI_API_KEY"
@@ -65,6 +67,35 @@ def address_of(base_url: str | None = None, api_key: str | None = None) -> Addre
         query=dict(parse_qsl(parts.query, keep_blank_values=True)),
         secrets=(key, *secrets_in_url(given)),
     )
+
+
+def refuse_foreign(run_id: str, base_url: str | None, api_key: str | None = None) -> None:
+    """Raise SettingsError where a key would go to an endpoint on the word of a run's file alone: it may be anybody's.
+
+    Of these the endpoint may be: OpenAI's own, one on this machine, those that the environment names.
+    """
+    key = (api_key or os.environ.get(KEY_VARIABLE) or "").strip()
+    if not base_url or len(key) < SHORTEST_SECRET or key in PLACEHOLDER_KEYS:
+        return
+    try:
+        scheme, host = urlsplit(base_url).scheme, urlsplit(base_url).hostname or ""
+        trusted = {urlsplit(os.environ.get(name) or "").netloc.rpartition("@")[2] for name in (URL_VARIABLE, JUDGE_URL)}
+        is_ours = urlsplit(base_url).netloc.rpartition("@")[2] in trusted - {""}
+    except ValueError:
+        return  # no address, which is said where it is used
+    if not (is_ours or _is_local(host) or (scheme == "https" and _is_openai(host))):
+        raise SettingsError(
+            f"run {run_id!r} names the endpoint {masked_url(base_url)!r}, and a run's file may come from anybody: your "
+            f"key is not sent there on its word. If that endpoint is yours, set {URL_VARIABLE} to it (for a judge "
+            f"{JUDGE_URL})."
+        )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_url(url: str) -> None:

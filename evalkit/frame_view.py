@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .html import block, page, table, tag
+from .masking import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ class FrameView:
         return str(page(shown, tag("p", more, class_="ek-faint") if more else ""))
 
     def __repr__(self) -> str:
-        return repr(self._frame)
+        return printable(repr(self._frame), lines=True)
 
 
 def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:

@@ -16,6 +16,7 @@ from typing import Any
 
 from .answers import UNJUDGED, Review, without_review
 from .cases import EvalCase
+from .endpoints import refuse_foreign
 from .environment import JUDGE_KEY, JUDGE_URL
 from .errors import SettingsError
 from .judge_questions import Question, question_of
@@ -130,6 +131,8 @@ def stored_judge(about: Mapping[str, Any]) -> Model | None:
         )
     if os.environ.get(JUDGE_URL) or STARS in str(settings.get("base_url")):
         settings["base_url"] = judge_url(None)
+    else:
+        refuse_foreign(about["run_id"], settings.get("base_url"), os.environ.get(JUDGE_KEY))
     settings["api_key"] = os.environ.get(JUDGE_KEY)
     return as_model(default["model"], **{name: value for name, value in settings.items() if value is not None})
 

@@ -29,6 +29,7 @@ _SECRET_FIELD = re.compile(
     re.IGNORECASE,
 )
 _USERINFO = re.compile(r"(?<=://)[^\s/@?#\"'<>]+@")
+_ADDRESS = re.compile(r"\b(https?|ftp|www)(:(?=//)|(?<=www)\.)", re.IGNORECASE)
 # Direction marks can make a line read otherwise than it is; line separators end it.
 _TRICKS = frozenset("\u061c\u200e\u200f\u2028\u2029\ufeff") | {
     chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -128,6 +129,11 @@ def printable(text: str, *, lines: bool = False) -> str:
     if text.isprintable():
         return text
     return "".join(char if _is_harmless(char, lines) else _escape(char) for char in text)
+
+
+def unlinked(markdown: str) -> str:
+    """Markdown whose bare addresses are text: no reader of it makes links of them."""
+    return _ADDRESS.sub(lambda found: f"{found[1]}\\{found[2]}", markdown)
 
 
 def _is_harmless(char: str, lines: bool) -> bool:

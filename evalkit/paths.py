@@ -56,6 +56,14 @@ def results_dir(results_dir: str | Path | None = None, start: str | Path | None 
     return home / _folder(wanted)
 
 
+def results_part(name: str) -> Path:
+    """A folder within the folder of results. Raises ValueError where a link leads out of that."""
+    folder = results_dir()
+    if leads_out(folder / name, folder):
+        raise ValueError(f"{name}/ leads out of {folder.name}/ by a link, so that nothing is written there")
+    return folder / name
+
+
 def _given(folder: Path, start: str | Path | None) -> Path:
     here = Path(start if start is not None else Path.cwd())
     project = project_dir(start)
@@ -97,19 +105,29 @@ def check_file_name(name: str, what: str) -> str:
     return name
 
 
+def leads_out(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path leads out of a folder, by `..` or by a link."""
+    return not Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
 def run_path(results_dir: str | Path, run_id: str, suffix: str) -> Path:
     """The path of a run's file inside `results_dir`; `suffix` begins with a dot (".parquet").
 
-    Raises ValueError where the run id could lead anywhere else (see `check_run_id`).
+    Raises ValueError where the run id could lead anywhere else (see `check_run_id`), or a link in the folder does.
     """
-    return Path(results_dir) / f"{check_run_id(run_id)}{suffix}"
+    folder = Path(results_dir)
+    if folder.name.startswith(".") and leads_out(folder, folder.parent):
+        raise ValueError(f"{folder.name}/ leads out of {folder.parent.name}/ by a link: no run is written there")
+    return folder / f"{check_run_id(run_id)}{suffix}"
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file at once, so that nobody ever reads half of it. Raises OSError; the file stays as it was then."""
     part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(data)
+        part.unlink(missing_ok=True)
+        with open(part, "xb") as file:  # anew: what lies there may be a link to elsewhere
+            file.write(data)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

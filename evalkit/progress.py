@@ -7,6 +7,8 @@ import sys
 from types import TracebackType
 from typing import Any, Protocol
 
+from .masking import printable
+
 
 class Counts(Protocol):
     """What the bar shows."""
@@ -53,16 +55,16 @@ class Bar:
         counts = self._counts
         notes: dict[str, Any] = {"passed": counts.passed, "failed": counts.failed, "errors": counts.errors}
         if counts.waiting:
-            notes["…"] = counts.waiting
+            notes["…"] = printable(counts.waiting)
         self._bar.set_postfix(notes, refresh=False)
         self._bar.update(counts.finished - self._bar.n)
 
 
 def say(text: str) -> None:
-    """Write one line beside the bar."""
+    """Write one line beside the bar; nothing in it is obeyed by the terminal."""
     from tqdm import tqdm
 
-    tqdm.write(text)
+    tqdm.write(printable(text))
 
 
 def _is_watched() -> bool:

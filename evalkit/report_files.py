@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from . import plot
 from . import report_frames as frames
 from .charts import export_chart
+from .errors import SettingsError
 from .masking import Mask, secrets_in_environment
-from .paths import project_dir, slug
+from .paths import leads_out, project_dir, slug
 from .report import Review
 from .report_data import Pair
 from .report_markdown import review_markdown
@@ -62,6 +63,8 @@ def write_review(
     notebook = find_notebook()
     review = Review(week, since=since, until=until, dataset=dataset, baseline=baseline, results_dir=results_dir)
     target = review_folder(review.folder, review.span)
+    if leads_out(target, review.folder):
+        raise SettingsError(f"{target.name}/ leads out of {review.folder.name}/ by a link: no review is written there")
     create_notes(target, review.span)
     parameters = _parameters(review, dataset=dataset, baseline=baseline)
     scratch_of = tempfile.TemporaryDirectory(prefix=".review-", dir=target)
@@ -204,7 +207,9 @@ def _put_in_place(made: Path, target: Path) -> None:
     """Exchange the parts of an earlier review by the new ones; whatever else lies in the folder stays."""
     for name in _PARTS:
         old, new = target / name, made / name
-        if old.is_dir():
+        if old.is_symlink():
+            old.unlink()
+        elif old.is_dir():
             shutil.rmtree(old)
         if new.exists():
             os.replace(new, old)

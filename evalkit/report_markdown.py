@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .compare_words import rate, signed
+from .masking import printable, unlinked
 from .report_notes import read_notes
 from .report_words import full_sentence
 from .table_files import table_text
@@ -36,7 +38,7 @@ def review_markdown(review: Review, charts: Sequence[str]) -> str:
         parts += ["## Charts", "\n\n".join(f"![{name.removesuffix('.png')}](charts/{name})" for name in charts)]
     text = read_notes(review.folder, span)
     if text:
-        parts += ["## Notes", text]
+        parts += ["## Notes", _harmless(text)]
     parts.append("Whole tables are in `tables/`; what this rests on is in `manifest.json`; the page is `review.html`.")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -57,6 +59,11 @@ def _tools(tools: pd.DataFrame) -> pd.DataFrame:
     ]  # fmt: skip
     names = ["dataset", "model", "tool", "n", "last", "this", "difference (95 % interval)", "errors", "verdict"]
     return pd.DataFrame(rows, columns=names)
+
+
+def _harmless(notes: str) -> str:
+    """What people wrote in Markdown, its lists and emphasis kept, without pictures, links, HTML and mathematics."""
+    return unlinked(re.sub(r"([\[\]<!$])", r"\\\1", printable(notes, lines=True)))
 
 
 def _escaped(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+from .paths import leads_out
 from .weeks import Span, read_week
 
 REVIEWS = "reviews"
@@ -40,8 +41,11 @@ def create_notes(folder: Path, span: Span) -> Path:
 
 def read_notes(results: Path, span: Span) -> str | None:
     """What people wrote about a span; None where nobody did."""
+    path = review_folder(results, span) / NOTES
+    if leads_out(path, results):  # a link to what is nobody's note
+        return None
     try:
-        text = (review_folder(results, span) / NOTES).read_bytes().decode("utf-8-sig", "replace")
+        text = path.read_bytes().decode("utf-8-sig", "replace")
     except OSError:
         return None
     text = text.replace("\r\n", "\n").strip()

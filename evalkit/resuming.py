@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -14,12 +15,14 @@ from . import journal
 from .answers import UNJUDGED
 from .batch_parts import Batching, Key, Part, Trials, parts_of
 from .datasets import Dataset, EvalCase, load_dataset
+from .endpoints import refuse_foreign
 from .errors import DatasetError, SettingsError
 from .execution import Tally
 from .journal import Journal
 from .jury import JudgeSpec, judge_url, make_jury, needs_default, reviews_in, stored_judge
+from .masking import printable
 from .models import Model, Session, as_model
-from .paths import project_dir, run_path
+from .paths import leads_out, project_dir, run_path
 from .plans import Plan, load_env, scoring_hash
 from .prices import load_prices
 from .recording import Recording
@@ -166,11 +169,22 @@ def stored_dataset(run: StoredRun) -> Dataset:
 def current_dataset(stored: Dataset, about: Mapping[str, Any]) -> Dataset | None:
     """The run's dataset file as it is today, with the run's selection; None where it had no file or that is gone.
 
+    A file that is neither in the project nor in the working folder is not read, as a run's file may come from anybody
+    and name any; a warning says so.
+
     Raises DatasetError where the file no longer loads or lacks cases that the run selected.
     """
-    if not about.get("dataset_path"):
+    if not isinstance(about.get("dataset_path"), str) or "\x00" in about["dataset_path"]:
         return None
-    path = Path(project_dir() or ".") / about["dataset_path"]
+    project = Path(project_dir() or ".")
+    path = project / about["dataset_path"]
+    if all(leads_out(path, folder) for folder in (project, project / "eval_data", Path())):
+        text = (
+            f"{about['dataset_path']} lies outside this project, so it is not read on the word of a run's file: the "
+            "dataset stored with the run stands. Rescoring by the file itself: `--dataset FILE`"
+        )
+        warnings.warn(printable(text), stacklevel=2)
+        return None
     if not path.is_file():
         return None
     try:
@@ -213,6 +227,7 @@ def model_of(about: Mapping[str, Any]) -> Model:
         )
     if os.environ.get("OPENAI_BASE_URL"):
         settings.pop("base_url", None)
+    refuse_foreign(about["run_id"], settings.get("base_url"))
     return as_model(about["model"], **{name: value for name, value in settings.items() if value is not None})
 
 

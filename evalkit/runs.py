@@ -7,6 +7,7 @@ Finished and stopped runs are Parquet files in the folder; a run that a crash le
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,9 @@ from typing import Any
 from . import journal, store
 from .counts import RunCounts, ToolCounts
 from .errors import SettingsError
+from .masking import printable
 from .nearmiss import nearest
+from .paths import leads_out
 from .paths import results_dir as find_results_dir
 
 JOURNAL_DIR = ".journal"
@@ -86,7 +89,7 @@ def how_to_resume(description: Mapping[str, Any]) -> str:
     run_id, settings = description["run_id"], description.get("settings") or {}
     if settings.get("kind") == "callable":
         return f"ek.resume({run_id!r}, model={description.get('model') or '...'})"
-    return f"evalkit resume {run_id}"
+    return f"evalkit resume {shlex.quote(run_id)}"  # a file may say anything of itself, and people copy commands
 
 
 def going_on(description: Mapping[str, Any]) -> str:
@@ -175,7 +178,7 @@ def warn_of(problems: Sequence[Problem], folder: Path, *, stacklevel: int) -> No
             else f"{len(problems)} odd files in {folder.name}/"
         )
         text = f"{head}: {listed}{more}. evalkit.history.problems() says what to do."
-        warnings.warn(text, HistoryWarning, stacklevel=stacklevel)
+        warnings.warn(printable(text), HistoryWarning, stacklevel=stacklevel)
 
 
 def instant(text: Any) -> datetime | None:
@@ -235,6 +238,9 @@ def _stored(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
 
 def _journaled(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
     for path in sorted((folder / JOURNAL_DIR).glob(f"*{journal.SUFFIX}")):
+        if leads_out(path, folder):
+            problems.append(Problem(path, "it leads out of the results folder by a link", "put the file in its place"))
+            continue
         try:
             description, _ = journal.read_head(path)
             counts = _count(journal.read_records(path).values())

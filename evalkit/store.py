@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .counts import RunCounts
 from .errors import SchemaError
 from .footers import footer_entry
-from .jsontext import write
+from .jsontext import read_again, write
 from .schema import COLUMNS, NAMES, SCHEMA_VERSION, TIME, conform
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def save_run(
     counts = RunCounts()
     run_values = {name: description.get(name) for name in RUN_COLUMNS}
     try:
-        with open(aside, "wb") as file, pq.ParquetWriter(file, arrow_schema(), compression="zstd") as writer:
+        aside.unlink(missing_ok=True)
+        with open(aside, "xb") as file, pq.ParquetWriter(file, arrow_schema(), compression="zstd") as writer:
             for group in _groups(counts.counting(rows), run_values):
                 writer.write_table(group, row_group_size=len(group))
             whole = {"schema_version": SCHEMA_VERSION, **description, "counts": counts.finish()}
@@ -130,7 +131,7 @@ def read_dataset(path: Path) -> dict[str, Any] | None:
         text = unpacking.decompress(b64decode(stored), LARGEST_DATASET)
         if not unpacking.eof:
             raise ValueError(f"it is cut off, or larger than {LARGEST_DATASET // 2**20} MB")
-        dataset: dict[str, Any] = json.loads(text)
+        dataset: dict[str, Any] = read_again(text)
     except (zlib.error, ValueError, RecursionError) as error:
         raise SchemaError(f"{path.name} holds a dataset that cannot be read: {error}") from None
     return dataset

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .exports import safe_cells
+from .masking import printable, unlinked
 from .nearmiss import did_you_mean
-from .paths import check_file_name, results_dir, write_whole
+from .paths import check_file_name, results_part, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def export_table(
     for form in formats:
         if form not in ENDINGS:
             raise ValueError(f"unknown format {form!r}: {', '.join(ENDINGS)}.{did_you_mean(str(form), ENDINGS)}")
-    into = Path(folder).expanduser() if folder is not None else results_dir() / "tables"
+    into = Path(folder).expanduser() if folder is not None else results_part("tables")
     into.mkdir(parents=True, exist_ok=True)
     named = any(level is not None for level in frame.index.names)
     table = _flat(frame, with_index=named if index is None else index)
@@ -61,7 +62,8 @@ def table_text(frame: pd.DataFrame, form: str) -> str:
         return _csv(frame)
     if form == "markdown":
         return _markdown(frame)
-    return str(frame.to_html(index=False, escape=True, border=0, na_rep="")) + "\n"
+    shown = frame.map(lambda value: printable(value, lines=True) if isinstance(value, str) else value)
+    return str(shown.rename(columns=printable).to_html(index=False, escape=True, border=0, na_rep="")) + "\n"
 
 
 def _flat(frame: pd.DataFrame, *, with_index: bool) -> pd.DataFrame:
@@ -101,4 +103,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return str(value).translate(_MARKUP).strip()
+    return unlinked(printable(str(value).translate(_MARKUP).strip()))
