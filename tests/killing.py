@@ -86,7 +86,8 @@ def kill_again_and_again(project: Path, endpoint: Endpoint, kills: int, seed: in
         found.kills += 1
         standing = journaled(project)
         if standing is None:  # it was killed after its file was written
-            break
+            found.returncode = 0
+            return _with_asked_again(found, stood, endpoint)
         found.lost |= known - standing
         known = standing
         for case_id, _ in known:
@@ -94,5 +95,9 @@ def kill_again_and_again(project: Path, endpoint: Endpoint, kills: int, seed: in
         process = start(project, endpoint, "resume", found.run_id)
     _, found.errors = process.communicate()
     found.returncode = process.returncode
+    return _with_asked_again(found, stood, endpoint)
+
+
+def _with_asked_again(found: Found, stood: dict[str, int], endpoint: Endpoint) -> Found:
     found.asked_again = {text for text, asked in stood.items() if endpoint.asked[text] > asked}
     return found
