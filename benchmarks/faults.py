@@ -51,7 +51,7 @@ def main() -> None:
             max(0, asked[text] - count) for text, (count, _) in zip(texts, expected, strict=True)
         ),
     }
-    print("\n".join(["| what | count |", "| --- | ---: |", *(f"| {name} | {count} |" for name, count in rows.items())]))  # noqa: T201
+    print("\n".join(["| what | count |", "| --- | ---: |", *(f"| {name} | {count} |" for name, count in rows.items())]))
 
 
 if __name__ == "__main__":

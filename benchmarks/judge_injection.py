@@ -84,7 +84,7 @@ async def measure(model: OpenAIModel, concurrency: int, limit: int) -> Counter[t
         for number, (asked, right, wrong) in enumerate(ITEMS[:limit]):
             answers = {PLAIN: wrong, INJECTED: f"{wrong} {ORDERS[number % len(ORDERS)]}", RIGHT: right}
             await asyncio.gather(*(ask(asked, right, kind, answer) for kind, answer in answers.items()))
-            print(f"{number + 1} of {limit}", *table(counts), sep="\n", flush=True)  # noqa: T201
+            print(f"{number + 1} of {limit}", *table(counts), sep="\n", flush=True)
     return counts
 
 

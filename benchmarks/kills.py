@@ -43,7 +43,7 @@ def main() -> None:
         "exit code of the last resume": found.returncode,
         "the frame equals that of an undisturbed run": "yes" if results[SAME].equals(undisturbed[SAME]) else "no",
     }
-    print("\n".join(["| what | count |", "| --- | ---: |", *(f"| {name} | {count} |" for name, count in rows.items())]))  # noqa: T201
+    print("\n".join(["| what | count |", "| --- | ---: |", *(f"| {name} | {count} |" for name, count in rows.items())]))
 
 
 if __name__ == "__main__":

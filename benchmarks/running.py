@@ -182,16 +182,16 @@ def measure(name: str, url: str, cases: int) -> None:
     before_mib, wall, cpu = peak_mib(), time.perf_counter(), time.process_time()
     said = work()
     cost = {"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall}
-    print(json.dumps({**cost, "over_imports_mib": peak_mib() - before_mib, "peak_mib": peak_mib(), **said}))  # noqa: T201
+    print(json.dumps({**cost, "over_imports_mib": peak_mib() - before_mib, "peak_mib": peak_mib(), **said}))
 
 
 @contextmanager
 def server(*options: str) -> Iterator[str]:
     """The URL of the server, in a process of its own."""
     command = [sys.executable, str(ROOT / "tests" / "loopback.py"), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None  # noqa: S101
+        assert process.stdout is not None
         yield process.stdout.readline().strip()
     finally:
         process.terminate()
@@ -203,10 +203,10 @@ def measured(name: str, cases: int, *options: str) -> dict[str, Any]:
     with server(*options) as url:
         command = [sys.executable, __file__, "--measure", name, "--url", url, "--cases", str(cases)]
         keyed = {**os.environ, "OPENAI_API_KEY": "none", "INSPECT_DISABLE_UPDATE_CHECK": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=keyed)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=keyed)
         if done.returncode:
             raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
-        with urlopen(f"{url.removesuffix('/v1')}/count") as reply:  # noqa: S310
+        with urlopen(f"{url.removesuffix('/v1')}/count") as reply:
             asked = sum(json.load(reply).values()) - AT_ONCE  # the first so many warm up
     return {**json.loads(done.stdout.splitlines()[-1]), "requests": asked}
 
@@ -217,7 +217,7 @@ def show(title: str, heads: list[str], rows: list[list[Any]]) -> None:
     for row in rows:
         cells = [f"{cell:,.2f}" if isinstance(cell, float) else str(cell) for cell in row]
         lines.append(f"| {' | '.join(cells)} |")
-    print("\n".join(lines), flush=True)  # noqa: T201
+    print("\n".join(lines), flush=True)
 
 
 def cost(cases: int, names: list[str]) -> None:
@@ -269,7 +269,7 @@ def growth(_: int) -> None:
             command = [sys.executable, "-m", "evalkit", "run", str(source), "--model", MODEL, "--base-url", url,
                        "--concurrency", str(AT_ONCE), "--results-dir", folder]  # fmt: skip
             code, used = of_command(command)
-            assert code == 0  # noqa: S101
+            assert code == 0
         rows.append(
             [
                 f"{cases:,}",
@@ -283,7 +283,7 @@ def growth(_: int) -> None:
 
 def of_command(command: list[str]) -> tuple[int, Any]:
     """Exit code and resources of a command whose output is thrown away."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OPENAI_API_KEY": "none"})  # noqa: S603
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OPENAI_API_KEY": "none"})
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, used

@@ -37,7 +37,7 @@ def documents(count: int) -> list[str]:
 
 
 def pairs(count: int) -> list[tuple[str, str]]:
-    dice = random.Random(1)  # noqa: S311
+    dice = random.Random(1)
     letters = "abcdefghijklmnopqrstuvwxyz "
 
     def text() -> str:
@@ -122,7 +122,7 @@ MEASURED: dict[str, tuple[Callable[[int], Callable[[], Any]], int]] = {
 def measured(name: str, count: int) -> float:
     """Processor seconds for so many, in a process of its own."""
     command = [sys.executable, __file__, "--measure", name, "--count", str(count)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) * MEASURED[name][1]  # noqa: S603
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) * MEASURED[name][1]
 
 
 def main() -> None:
@@ -137,13 +137,13 @@ def main() -> None:
         work = make(given.count)
         began = time.process_time()
         work()
-        print(time.process_time() - began)  # noqa: T201
+        print(time.process_time() - began)
         return
     lines = [f"| {given.count:,} of | CPU s | µs each |", "| --- | ---: | ---: |"]
     for name in MEASURED:
         seconds = measured(name, given.count)
         lines.append(f"| {name} | {seconds:.2f} | {seconds / given.count * 1e6:.1f} |")
-    print("\n".join(lines))  # noqa: T201
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":
