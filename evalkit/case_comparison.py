@@ -75,7 +75,7 @@ def compare_case(
         row=row,
         arguments=tuple(_arguments(baseline or {}, candidate or {})),
         answer=tuple(word_diff(_text(baseline, "answer"), _text(candidate, "answer"))),
-        reviews=tuple(_reviews(_json(baseline, "reviews", []), _json(candidate, "reviews", []))),
+        reviews=tuple(_reviews(_list(baseline, "reviews"), _list(candidate, "reviews"))),
         content=tuple(_content(baseline, candidate)) if row["status"] == "changed case" else (),
     )
 
@@ -87,7 +87,7 @@ def _arguments(baseline: Mapping[str, Any], candidate: Mapping[str, Any]) -> Ite
     expected = _json(candidate or baseline, "expected_arguments", _NOTHING)
     sides = [_sent(side) for side in (baseline, candidate)]
     found = [
-        {str(one.get("path", "")): one for one in _json(side, "mismatches", []) if isinstance(one, dict)}
+        {str(one.get("path", "")): one for one in _list(side, "mismatches") if isinstance(one, dict)}
         for side in (baseline, candidate)
     ]
     if expected is _NOTHING and sides == [_NOTHING, _NOTHING]:
@@ -104,7 +104,7 @@ def _arguments(baseline: Mapping[str, Any], candidate: Mapping[str, Any]) -> Ite
         )  # fmt: skip
     for path in sorted(stops - told):  # of a secondary tool's own expectations, or of another of several calls
         entries = [mismatches.get(path) for mismatches in found]
-        held = next(entry for entry in entries if entry)
+        held = next(entry for entry in entries if entry is not None)
         texts = [None if entry is None else _shown(entry.get("actual")) for entry in entries]
         kinds = ["" if entry is None else str(entry.get("kind", "")) for entry in entries]
         yield ArgumentRow(path, _shown(held.get("expected")), texts[0], kinds[0], texts[1], kinds[1])
@@ -201,3 +201,8 @@ def _json(side: Mapping[str, Any] | None, name: str, otherwise: Any) -> Any:
         return read(text, unique_keys=False)
     except JsonTextError:
         return otherwise
+
+
+def _list(side: Mapping[str, Any] | None, name: str) -> list[Any]:
+    found = _json(side, name, [])
+    return found if isinstance(found, list) else []

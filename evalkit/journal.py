@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .errors import SettingsError
-from .jsontext import write
+from .jsontext import read_again, write
 
 FORMAT = 1
 SUFFIX = ".jsonl"
@@ -158,7 +158,7 @@ def read_head(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     with open(path, "rb") as file:
         first = file.readline()
     try:
-        head = json.loads(first)
+        head = read_again(first)
         if not first.endswith(b"\n") or head["evalkit_journal"] > FORMAT:
             raise ValueError(first[:40])
         return head["description"], head["dataset"]

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+import secrets
 from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -21,6 +22,8 @@ DEEPEST = 200  # levels of nesting that are held; RFC 8259 section 9 lets a read
 LONGEST_INT = 4000  # digits; CPython refuses to convert longer text to int
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]|NaN|-?Infinity', re.DOTALL)
+_NUMBER = f"number-{secrets.token_hex(8)}:"  # before the digits of a Decimal until the text around them is there
+_WRITTEN_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
 _CUT_VALUE = re.compile(r"(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\\|\\u[0-9a-fA-F]{0,3})\Z")
 
 
@@ -61,18 +64,24 @@ def read(text: str, *, unique_keys: bool = True) -> Any:
         raise JsonTextError(str(error), text, _place_of(error.token, text)) from None
 
 
+def read_again(text: str | bytes) -> Any:
+    """The value that `write` made `text` of, however deep. Raises ValueError where the text is not JSON."""
+    return json.loads(text, parse_float=_float, parse_int=_int)
+
+
 def write(value: Any) -> str:
-    """JSON text of `value`, characters as they are, lone surrogates as escapes.
+    """JSON text of `value`, characters as they are, lone surrogates as escapes, a Decimal as the number that it is.
 
     Raises ValueError or TypeError where the value has no JSON form (NaN, infinity, other types).
     """
-    return clean_text(json.dumps(value, ensure_ascii=False, allow_nan=False, default=_decimal_text))
+    return _with_numbers(json.dumps(value, ensure_ascii=False, allow_nan=False, default=_decimal_text))
 
 
 def canonical(value: Any) -> str:
     """JSON text that is the same for equal content: sorted keys, no spaces. What fingerprints are made of."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=_decimal_text, separators=(",", ":"))
-    return clean_text(text)
+    return _with_numbers(
+        json.dumps(value, ensure_ascii=False, sort_keys=True, default=_decimal_text, separators=(",", ":"))
+    )
 
 
 def fingerprint(value: Any) -> str:
@@ -116,8 +125,15 @@ def _int(text: str) -> int | Decimal:
 
 def _decimal_text(value: Any) -> str:
     if isinstance(value, Decimal):
-        return str(value)
+        if not value.is_finite():
+            raise ValueError(f"{value} is not JSON")
+        return f"{_NUMBER}{value}"
     raise TypeError(f"a {type(value).__name__} has no JSON form")
+
+
+def _with_numbers(text: str) -> str:
+    """The text with Decimals, which the encoder can only write as text, as numbers."""
+    return clean_text(_WRITTEN_NUMBER.sub(r"\1", text) if _NUMBER in text else text)
 
 
 def _place_of(token: str | None, text: str) -> int:

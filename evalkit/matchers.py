@@ -67,7 +67,8 @@ def may_be_absent(value: Any) -> bool:
     if not isinstance(value, Mapping) or not is_matcher(value):
         return False
     if "$one_of" in value:
-        return any(may_be_absent(option) for option in value["$one_of"])
+        options = value["$one_of"]
+        return isinstance(options, list | tuple) and any(may_be_absent(option) for option in options)
     return "$absent" in value or "$optional" in value
 
 
