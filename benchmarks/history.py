@@ -23,7 +23,8 @@ from make_history import make_history
 from measuring import best_of, machine, measured
 
 COLUMNS = ("expected_tool", "model", "label", "started_at", "tools_hash", "prompt_hash")
-OURS = ("pandas", "pyarrow.parquet", "pyarrow.pandas_compat", "evalkit.coded_reading", "evalkit.history_scan", "evalkit.metrics")
+READING = ("pandas", "pyarrow.parquet", "pyarrow.pandas_compat")
+OURS = (*READING, "evalkit.coded_reading", "evalkit.history_scan", "evalkit.metrics")
 PACKAGES = {"duckdb": ("duckdb", "pyarrow"), "polars": ("polars",), "pyarrow": ("pyarrow.dataset",)}
 
 

@@ -30,7 +30,7 @@ def best_of(script: str, arguments: Sequence[Sequence[str]], repeats: int) -> li
     best: list[dict[str, float]] = [{} for _ in arguments]
     for _ in range(repeats):
         for place, given in enumerate(arguments):
-            done = subprocess.run([sys.executable, script, *given], capture_output=True, text=True)  # noqa: S603
+            done = subprocess.run([sys.executable, script, *given], capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{' '.join(given)}: {done.stderr[-2000:]}")
             found = json.loads(done.stdout)

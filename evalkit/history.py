@@ -13,6 +13,7 @@ from .reading import frames_of, groups_of, one_run
 from .runs import Problem, StoredRun, find_run, how_to_resume, newest_scorings, scan, stored_runs, warn_of
 from .schema import NAMES, REQUIRED
 from .selection import Moment, Wanted, Words
+from .store import RUN_COLUMNS
 from .tallies import COUNTED, FINGERPRINTS
 
 if TYPE_CHECKING:
@@ -159,9 +160,18 @@ def _as_dask(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> Any:
         import dask.dataframe as dd
     except ImportError:
         raise SettingsError("engine='dask' needs dask: install evalkit-notebooks[dask]") from None
-    groups = list(groups_of(runs, ROWS_PER_PARTITION)) or [[]]
+    groups = list(groups_of([_slim(run) for run in runs], ROWS_PER_PARTITION)) or [[]]
     made = dd.from_map(_read_group, groups, columns=columns, meta=_empty(columns))  # type: ignore[no-untyped-call]
     return made
+
+
+def _slim(run: StoredRun) -> StoredRun:
+    """A run with what reading its file needs to know of it: all runs are sent to the workers, and named by content."""
+    if run.journal is not None:
+        return run
+    about = {name: run.description[name] for name in RUN_COLUMNS if name in run.description}
+    counts = {name: run.description["counts"][name] for name in ("trials", "errors")}
+    return StoredRun(run.run_id, {**about, "counts": counts}, run.path)
 
 
 def _read_group(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> pd.DataFrame:

@@ -177,6 +177,8 @@ def _as_text(values: pd.Series[Any]) -> pd.Series[Any]:
 
     if values.dtype == "str":
         return values
+    if isinstance(values.dtype, pd.StringDtype) and values.dtype.storage == "pyarrow":  # as dask holds text
+        return values.astype(_dtype("str"))
     return pd.Series([_text(value) for value in values], index=values.index, dtype=_dtype("str"))
 
 
