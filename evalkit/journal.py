@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from .descriptions import fault_of
 from .errors import SettingsError
 from .jsontext import read_again, write
 
@@ -37,7 +38,26 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, description: Mapping[str, Any], dataset: Mapping[str, Any]) -> Journal:
-        """A new journal. Raises FileExistsError where there is one, OSError where the folder cannot be written."""
+        """A new journal, which nobody sees before its first line is whole.
+
+        Raises FileExistsError where there is one, OSError where the folder cannot be written.
+        """
+        if os.name != "posix":  # Windows renames no open file
+            return cls._begun(path, description, dataset)
+        if path.exists():
+            raise FileExistsError(path)
+        journal = cls._begun(_aside(path), description, dataset)
+        try:
+            _move_to_new(journal.path, path)
+        except BaseException:
+            journal.discard()
+            raise
+        journal.path = path
+        return journal
+
+    @classmethod
+    def _begun(cls, path: Path, description: Mapping[str, Any], dataset: Mapping[str, Any]) -> Journal:
+        """A new file with the first line."""
         path.parent.mkdir(parents=True, exist_ok=True)
         journal = cls(path, open(path, "x+b", buffering=0))  # noqa: SIM115
         try:
@@ -64,9 +84,9 @@ class Journal:
         It takes the place of the journal `over`, which is closed. Without that, raises SettingsError where there is one
         already: another process made it meanwhile.
         """
-        aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        aside = _aside(path)
         aside.unlink(missing_ok=True)
-        journal = cls.create(aside, description, dataset)
+        journal = cls._begun(aside, description, dataset)
         try:
             for record in records:
                 journal.append(record)
@@ -161,6 +181,8 @@ def read_head(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         head = read_again(first)
         if not first.endswith(b"\n") or head["evalkit_journal"] > FORMAT:
             raise ValueError(first[:40])
+        if fault_of(head["description"]) is not None:
+            raise ValueError("no description of a run")
         return head["description"], head["dataset"]
     except (ValueError, KeyError, TypeError):
         raise JournalError(
@@ -234,6 +256,11 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 def _written_elsewhere(path: Path) -> SettingsError:
     return SettingsError(f"the run {path.stem!r} is being written by another process; wait for it, or stop it first")
+
+
+def _aside(path: Path) -> Path:
+    """Where a journal is written that is not to be seen yet."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def _move_to_new(aside: Path, path: Path) -> None:

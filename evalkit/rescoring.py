@@ -6,7 +6,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +38,7 @@ from .recording import Memory, Recording
 from .resuming import NotAsked, current_dataset, model_of, stored_dataset
 from .reviewers import is_judge
 from .rows import Row, row_of, turn_of
-from .runs import JOURNAL_DIR, StoredRun, find_run
+from .runs import JOURNAL_DIR, StoredRun, find_run, instant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,7 +258,7 @@ def _place(
     about: dict[str, Any], scored: Dataset, rows: dict[tuple[str, int], Row], *, journaled: bool, folder: Path
 ) -> tuple[Journal | Memory, Path]:
     """Where the new run is kept, under a free id: in a journal with all rows in it where judges are to be paid for."""
-    began = datetime.fromisoformat(about["started_at"])
+    began = instant(about.get("started_at")) or now()
     for run_id in run_ids(began, f"{about['model']}-rescored"):
         path = run_path(folder, run_id, store.SUFFIX)
         journal_path = run_path(folder / JOURNAL_DIR, run_id, journal.SUFFIX)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .counts import RunCounts
+from .descriptions import fault_of
 from .errors import SchemaError
 from .footers import footer_entry
 from .jsontext import read_again, write
@@ -245,6 +246,9 @@ def _described(path: Path, text: bytes | None) -> dict[str, Any]:
             f"{path.name} is a Parquet file, but not an evalkit run: its footer describes none",
             what_to_do="move it out of the results folder",
         ) from None
+    fault = fault_of(description)
+    if fault is not None and version <= SCHEMA_VERSION:
+        raise SchemaError(f"{path.name} {fault}", what_to_do=RESTORE)
     if version > SCHEMA_VERSION:
         raise SchemaError(
             f"{path.name} was written by a newer evalkit (file version {version}, this one reads up to "
