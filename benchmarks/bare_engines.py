@@ -18,7 +18,7 @@ def duckdb_per_tool(folder: Path) -> Any:
     import duckdb
 
     cases = CASES.format("run_id, expected_tool,", "read_parquet(?)") + " all"
-    query = f"select run_id, expected_tool, {RATES} from ({cases}) group by all"  # noqa: S608 (no word is from outside)
+    query = f"select run_id, expected_tool, {RATES} from ({cases}) group by all"
     return duckdb.execute(query, [f"{folder}/*.parquet"]).fetchall()
 
 
@@ -27,7 +27,7 @@ def duckdb_per_tag(folder: Path) -> Any:
 
     rows = "(select *, unnest(from_json(tags, '[\"varchar\"]')) as tag from read_parquet(?))"
     cases = CASES.format("run_id, tag,", rows) + " all"
-    query = f"select run_id, tag, {RATES} from ({cases}) group by all"  # noqa: S608
+    query = f"select run_id, tag, {RATES} from ({cases}) group by all"
     return duckdb.execute(query, [f"{folder}/*.parquet"]).fetchall()
 
 
@@ -43,7 +43,7 @@ def duckdb_shared(folder: Path) -> Any:
         ),
         kept as (select * from read_parquet($files) semi join everywhere using (dataset, case_id, case_hash))
         select run_id, expected_tool, {RATES} from ({CASES.format("run_id, expected_tool,", "kept")} all) group by all
-    """  # noqa: S608
+    """
     return duckdb.execute(query, {"files": files}).fetchall()
 
 
@@ -85,6 +85,23 @@ def polars_shared(folder: Path) -> Any:
     held = rows.group_by(case).agg(runs=pl.col("run_id").n_unique()).join(runs, on="dataset")
     everywhere = held.filter(pl.col("runs") == pl.col("of"))
     return _polars_rates(rows.join(everywhere, on=case, how="semi"), "expected_tool").collect()
+
+
+def duckdb_rows(folder: Path) -> Any:
+    import duckdb
+
+    query = """
+        select run_id, expected_tool, count(*), avg(passed::double), avg(score) from read_parquet(?)
+        where passed is not null group by all
+    """
+    return duckdb.execute(query, [f"{folder}/*.parquet"]).fetchall()
+
+
+def polars_rows(folder: Path) -> Any:
+    import polars as pl
+
+    scored = _scan(folder).filter(pl.col("passed").is_not_null()).group_by("run_id", "expected_tool")
+    return scored.agg(pl.len(), pl.col("passed").mean(), pl.col("score").mean()).collect()
 
 
 def pyarrow_per_tool(folder: Path) -> Any:

@@ -52,6 +52,12 @@ def tool_accuracy(folder: Path) -> Any:
     return ek.tool_accuracy(load_history(folder))
 
 
+def per_tool_and_model(folder: Path) -> Any:
+    """By two columns, for which the footers do not suffice."""
+    return history_accuracy(folder, ["expected_tool", "model"])
+
+
+TOOL_AND_MODEL = 'history_accuracy(["expected_tool", "model"])'
 Way = Callable[[Path], Any]
 PER_TOOL: dict[str, Way] = {
     "bare duckdb": bare.duckdb_per_tool,
@@ -65,12 +71,14 @@ QUESTIONS: dict[str, tuple[dict[str, Way], dict[str, Way]]] = {
     "rates per run and tool": (
         {
             "history_accuracy()": history_accuracy,
-            'history_accuracy(["expected_tool", "model"])': lambda folder: history_accuracy(
-                folder, ["expected_tool", "model"]
-            ),
+            TOOL_AND_MODEL: per_tool_and_model,
             "tool_accuracy(load_history(columns=…))": tool_accuracy,
         },
         PER_TOOL | {"bare pandas": bare.pandas_per_tool},
+    ),
+    "the same, taking each row for a case": (
+        {TOOL_AND_MODEL: per_tool_and_model},
+        {"bare duckdb": bare.duckdb_rows, "bare polars": bare.polars_rows},
     ),
     "rates per run and tag": (
         {'history_accuracy("tags")': lambda folder: history_accuracy(folder, "tags")},
@@ -82,7 +90,7 @@ QUESTIONS: dict[str, tuple[dict[str, Way], dict[str, Way]]] = {
     ),
     "rows in a frame": ({"load_history(columns=…)": load_history}, {}),
 }
-GROWING = ("history_accuracy()", 'history_accuracy(["expected_tool", "model"])', 'history_accuracy("tags")')
+GROWING = ("history_accuracy()", TOOL_AND_MODEL, 'history_accuracy("tags")')
 GROWING += ('history_accuracy(cases="shared")', "list_runs()")
 SIZES = ((100, 1000), (300, 1000), (1000, 1000), (1000, 300), (1000, 100))
 

@@ -121,3 +121,12 @@ def test_what_is_no_results_frame_is_refused_with_the_reason(frame, words):
 def test_a_runs_name_in_place_of_a_frame_is_met_with_what_to_call(function):
     with pytest.raises(SchemaError, match=r"a results frame is needed, got str: ek\.load_run\('latest'\) gives one"):
         function("latest")
+
+
+def test_text_as_dask_holds_it_is_the_same_text():
+    given = pd.DataFrame(
+        {"run_id": ["a", "a"], "case_id": ["x", "ü"], "trial": 1, "passed": True, "label": ["b", None]}
+    )
+    text = ["run_id", "case_id", "label"]
+    held = given.astype(dict.fromkeys(text, pd.StringDtype("pyarrow")))
+    pd.testing.assert_frame_equal(conform(held), conform(given))
