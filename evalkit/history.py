@@ -161,7 +161,7 @@ def _as_dask(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> Any:
     except ImportError:
         raise SettingsError("engine='dask' needs dask: install evalkit-notebooks[dask]") from None
     groups = list(groups_of([_slim(run) for run in runs], ROWS_PER_PARTITION)) or [[]]
-    made = dd.from_map(_read_group, groups, columns=columns, meta=_empty(columns))  # type: ignore[no-untyped-call]
+    made = dd.from_map(_read_group, groups, wanted=columns, meta=_empty(columns))  # type: ignore[no-untyped-call]
     return made
 
 
@@ -174,10 +174,10 @@ def _slim(run: StoredRun) -> StoredRun:
     return StoredRun(run.run_id, {**about, "counts": counts}, run.path)
 
 
-def _read_group(runs: Sequence[StoredRun], columns: Sequence[str] | None) -> pd.DataFrame:
-    """One partition; a worker process calls it."""
+def _read_group(runs: Sequence[StoredRun], wanted: Sequence[str] | None) -> pd.DataFrame:
+    """One partition; a worker process calls it. An argument called `columns` dask would take for a selection."""
     found: list[Problem] = []
-    frame = _joined(frames_of(runs, columns, found), columns)
+    frame = _joined(frames_of(runs, wanted, found), wanted)
     if found:
         warn_of(found, found[0].path.parent, stacklevel=2)
     return frame

@@ -38,6 +38,16 @@ def test_the_dask_frame_holds_what_the_pandas_frame_holds(folder):
 
 
 @pytest.mark.parametrize("cases", ["all", "shared"])
+def test_with_some_columns_the_dask_frame_holds_those_of_the_pandas_frame(folder, cases):
+    columns = ["expected_tool", "label", "started_at", "model"]
+    lazy = load_history(engine="dask", columns=columns, results_dir=folder)
+    whole = load_history(columns=columns, results_dir=folder)
+    with dask.config.set(scheduler="sync"):
+        assert list(lazy.columns) == list(lazy.compute().columns) == list(whole.columns)
+        pd.testing.assert_frame_equal(tool_accuracy(lazy, cases=cases), tool_accuracy(whole, cases=cases))
+
+
+@pytest.mark.parametrize("cases", ["all", "shared"])
 def test_metrics_of_a_dask_frame_are_those_of_the_pandas_frame(folder, cases):
     whole = load_history(results_dir=folder)
     lazy = load_history(engine="dask", results_dir=folder)
