@@ -102,7 +102,10 @@ def one_run(run: StoredRun) -> pd.DataFrame:
     """The results of one run, whatever the version of its file."""
     if run.path is not None and run.journal is None:
         return store.read_run(run.path)
-    return store.frame_of({**run.description, "status": "partial"}, run.rows())
+    try:
+        return store.frame_of({**run.description, "status": "partial"}, run.rows())
+    except FileNotFoundError:
+        return one_run(run.ended())
 
 
 def frame_of_parts(parts: Sequence[Part], columns: Sequence[str] | None) -> pd.DataFrame:
@@ -138,7 +141,12 @@ def part_of(run: StoredRun, columns: Sequence[str] | None) -> Part:
     import pyarrow.parquet as pq
 
     if run.journal is not None or run.path is None:
-        table = store.table_of({**run.description, "status": "partial"}, run.rows())
+        try:
+            table = store.table_of({**run.description, "status": "partial"}, run.rows())
+        except FileNotFoundError:
+            if run.journal is None:
+                raise
+            return part_of(run.ended(), columns)
         return Part(run, table if columns is None else table.select(columns), {})
     repeated = [name for name in _REPEATED if columns is None or name in columns]
     with pa.OSFile(str(run.path)) as source:

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from .paths import run_path
 from .plans import Plan, describe, now, run_ids
 from .progress import Bar, say
 from .rows import Row, cases_in_order
-from .runs import JOURNAL_DIR, going_on, how_to_resume
+from .runs import JOURNAL_DIR, going_on, how_to_resume, instant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +158,7 @@ class Recording:
         self.description |= {
             "status": "complete" if finished >= self.tally.planned else "partial",
             "finished": finished,
-            "finished_at": now().isoformat(),
+            "finished_at": self._ended_at().isoformat(),
         }
         if self.path is None:
             return Done(self.description, None, tuple(self.sink.rows(order)), interrupted)
@@ -176,6 +177,11 @@ class Recording:
         if isinstance(self.sink, Journal):
             self.sink.discard()
         return Done(store.read_footer(self.path), self.path, interrupted=interrupted)
+
+    def _ended_at(self) -> datetime:
+        """The present moment, or that of the start where the clock was set back meanwhile."""
+        ended = now()
+        return max(ended, instant(self.description["started_at"]) or ended)
 
     def _stopped(self, reason: str) -> RunStopped:
         """The run closed with what is finished, as an error for the caller."""
@@ -212,15 +218,20 @@ def start_recording(plan: Plan, *, results_dir: str | Path | None = None, save: 
         except FileExistsError:
             continue
         except OSError as error:
-            raise SettingsError(
-                f"results cannot be written to {folder}: {error}. Nothing was asked. "
-                "Make room there, or choose another folder with --results-dir."
-            ) from None
+            raise cannot_write(folder, error) from None
         if path.exists():  # another process finished a run of this id between the two looks
             sink.discard()
             continue
         return Recording(plan, description, sink, path, plan.todo(), tally)
     raise SettingsError(f"no free run id for {began.isoformat()} in {folder}")
+
+
+def cannot_write(folder: Path, error: OSError) -> SettingsError:
+    """What a person is told where a run cannot begin, or go on, for want of a place to write it to."""
+    return SettingsError(
+        f"results cannot be written to {folder}: {error}. Nothing was asked. "
+        "Make room there, or choose another folder with --results-dir."
+    )
 
 
 def _kept(description: Mapping[str, Any], *, saved: bool) -> str:

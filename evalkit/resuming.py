@@ -25,7 +25,7 @@ from .models import Model, Session, as_model
 from .paths import leads_out, project_dir, run_path
 from .plans import Plan, load_env, scoring_hash
 from .prices import load_prices
-from .recording import Recording
+from .recording import Recording, cannot_write
 from .rows import Row, cases_in_order
 from .runs import JOURNAL_DIR, StoredRun, find_run
 from .store import SUFFIX
@@ -233,7 +233,12 @@ def model_of(about: Mapping[str, Any]) -> Model:
 
 def _reopened_journal(stored: StoredRun) -> Journal:
     """The run's journal; where its file took its place, a journal made of that file."""
-    if stored.journal is not None:
-        return Journal.reopen(stored.journal)
-    path = run_path(stored.folder / JOURNAL_DIR, stored.run_id, journal.SUFFIX)
-    return Journal.copied(path, stored.description, stored.dataset() or {}, stored.rows())
+    try:
+        if stored.journal is not None:
+            return Journal.reopen(stored.journal)
+        path = run_path(stored.folder / JOURNAL_DIR, stored.run_id, journal.SUFFIX)
+        return Journal.copied(path, stored.description, stored.dataset() or {}, stored.rows())
+    except FileNotFoundError:
+        raise SettingsError(f"the run {stored.run_id!r} was ended by another process just now: try again") from None
+    except OSError as error:
+        raise cannot_write(stored.folder, error) from None

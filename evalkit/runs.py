@@ -21,7 +21,7 @@ from .counts import RunCounts, ToolCounts
 from .errors import SettingsError
 from .masking import printable
 from .nearmiss import nearest
-from .paths import leads_out
+from .paths import leads_out, run_path
 from .paths import results_dir as find_results_dir
 
 JOURNAL_DIR = ".journal"
@@ -70,16 +70,27 @@ class StoredRun:
         """The results folder that it lies in."""
         return self.path.parent if self.path is not None else self.journal.parent.parent  # type: ignore[union-attr]
 
+    def ended(self) -> StoredRun:
+        """The run as its file holds it, where its journal is gone: another process has ended it since it was found.
+
+        Raises FileNotFoundError where there is no such file either, SchemaError where it cannot be read.
+        """
+        path = run_path(self.folder, self.run_id, store.SUFFIX)
+        return StoredRun(self.run_id, store.read_footer(path), path)
+
     def dataset(self) -> dict[str, Any] | None:
         """The dataset as it was run, as a mapping."""
         if self.journal is not None:
-            return journal.read_head(self.journal)[1]
+            try:
+                return journal.read_head(self.journal)[1]
+            except FileNotFoundError:
+                return self.ended().dataset()
         return store.read_dataset(self.path) if self.path is not None else None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The case, trial and verdict values of every finished trial."""
         if self.journal is not None:
-            yield from journal.read_records(self.journal).values()
+            yield from journal.read_records(self.journal).values()  # FileNotFoundError: see `ended`
         elif self.path is not None:
             yield from store.rows_of(self.path)
 
@@ -143,11 +154,16 @@ def stored_runs(results_dir: str | Path | None = None) -> list[StoredRun]:
 def scan(folder: Path) -> tuple[list[StoredRun], list[Problem]]:
     """The runs of a results folder, newest first, and what is odd about its files. Reads footers and journals only.
 
-    Of two files that hold one run, the one named after it counts, else the first by name.
+    Of two files that hold one run, the one named after it counts, else the first by name. A run whose journal became a
+    file while the folder was looked through is there too.
     """
     found: dict[str, StoredRun] = {}
     problems: list[Problem] = []
-    for run in (*_stored(folder, problems), *_journaled(folder, problems)):
+    begun = _journals(folder)
+    listed = [*_stored(sorted(folder.glob(f"*{store.SUFFIX}")), problems), *_journaled(folder, problems)]
+    ended = {path.stem for path in begun} - {run.run_id for run in listed}
+    listed += _stored([folder / f"{name}{store.SUFFIX}" for name in sorted(ended)], problems)
+    for run in listed:
         other = found.get(run.run_id)
         if other is None:
             found[run.run_id] = run
@@ -215,10 +231,19 @@ def _newest_last(run: StoredRun) -> tuple[datetime, str]:
     return (run.started_at or EARLIEST, run.run_id)
 
 
-def _stored(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
+def _journals(folder: Path) -> list[Path]:
+    return sorted((folder / JOURNAL_DIR).glob(f"*{journal.SUFFIX}"))
+
+
+def _is_gone(path: Path, error: BaseException) -> bool:
+    """Whether a file was deleted since it was listed (and is no link that leads nowhere)."""
+    return isinstance(error, FileNotFoundError) and not path.is_symlink()
+
+
+def _stored(paths: Iterable[Path], problems: list[Problem]) -> Iterator[StoredRun]:
     """The runs in Parquet files, those named after their run first."""
     renamed = []
-    for path in sorted(folder.glob(f"*{store.SUFFIX}")):
+    for path in paths:
         if path.name.startswith("."):
             continue
         try:
@@ -226,6 +251,8 @@ def _stored(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
             if not (description.get("counts") or {}).keys() >= _SUMS:
                 description["counts"] = _count(store.rows_of(path))
         except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+            if _is_gone(path, error):
+                continue
             problems.append(Problem(path, str(error), getattr(error, "what_to_do", "") or store.RESTORE))
             continue
         run = StoredRun(description["run_id"], description, path)
@@ -246,6 +273,8 @@ def _journaled(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
             counts = _count(journal.read_records(path).values())
             run_id = description["run_id"]
         except (ValueError, LookupError, TypeError, OSError) as error:
+            if _is_gone(path, error):
+                continue
             problems.append(Problem(path, str(error), "delete it if nothing of that run is needed"))
             continue
         yield StoredRun(run_id, {**description, "status": "partial", "counts": counts}, None, path)
@@ -263,7 +292,7 @@ def _oddities(run: StoredRun) -> Iterator[Problem]:
     path = run.journal or run.path
     if path is None:
         return
-    if run.trials == 0:
+    if run.trials == 0 and run.journal is None:  # a journal without trials is a run that has just begun
         yield Problem(path, f"run {run.run_id!r} holds no trial", "resume it if it is unfinished, or delete it", False)
     if run.started_at is None:
         what = f"run {run.run_id!r} does not say when it started ({run.description.get('started_at')!r})"
