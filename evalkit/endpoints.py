@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -89,6 +90,23 @@ def refuse_foreign(run_id: str, base_url: str | None, api_key: str | None = None
             f"key is not sent there on its word. If that endpoint is yours, set {URL_VARIABLE} to it (for a judge "
             f"{JUDGE_URL})."
         )
+
+
+class _WithoutCredentials(logging.Filter):
+    """Masks the URLs of a log: the client's transport notes each request with its whole query."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(masked_url(str(one)) if type(one).__name__ == "URL" else one for one in record.args)
+        return True
+
+
+_MASKED = _WithoutCredentials()
+
+
+def mask_log(transport: str) -> None:
+    """Let the log of a transport (the name of its library) show no credentials, whoever has it shown."""
+    logging.getLogger(transport).addFilter(_MASKED)
 
 
 def _is_local(host: str) -> bool:

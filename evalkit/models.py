@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import request_failures, wire
 from .callables import CallableModel
-from .endpoints import Address, address_of
+from .endpoints import Address, address_of, mask_log
 from .errors import SettingsError
 from .lexical import LexicalBaseline
 from .masking import STARS, Mask, masked_fields, secrets_in_environment, secrets_in_fields
@@ -229,6 +229,7 @@ def _client(address: Address, timeout_s: float, extra: Mapping[str, Any]) -> tup
     import httpx2
     import openai
 
+    mask_log(httpx2.__name__)
     limit = httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S), pool=None)
     try:
         http = openai.DefaultAioHttpClient(timeout=limit)
