@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -165,8 +166,8 @@ class Recording:
         try:
             store.save_run(self.path, self.description, self.plan.dataset.as_dict(), self.sink.rows(order))
         except OSError as error:
+            where = self._kept_elsewhere(self.path)
             self._abandon(keep=True)
-            where = f"the journal keeps them; free the disk, then `{how_to_resume(self.description)}`"
             raise RunStopped(
                 f"{self.tally.finished} trials finished, but the run's file could not be written ({error}): {where}",
                 self.description["run_id"],
@@ -177,6 +178,20 @@ class Recording:
         if isinstance(self.sink, Journal):
             self.sink.discard()
         return Done(store.read_footer(self.path), self.path, interrupted=interrupted)
+
+    def _kept_elsewhere(self, path: Path) -> str:
+        """Where the trials are when the run's file cannot be written, in words."""
+        if not isinstance(self.sink, Journal) or self.sink.path.exists():
+            return f"the journal keeps them; free the disk, then `{how_to_resume(self.description)}`"
+        dataset = (
+            self.plan.dataset
+        )  # the journal was deleted with its folder; what is in it can be read while it is open
+        try:
+            kept = Path(tempfile.mkdtemp(prefix="evalkit-"), path.name)
+            store.save_run(kept, self.description, dataset.as_dict(), self.sink.rows(cases_in_order(dataset.cases)))
+        except OSError as error:
+            return f"their journal was deleted meanwhile, and they cannot be kept elsewhere either ({error})"
+        return f"their journal was deleted meanwhile, so they are kept in {kept}. Move that file to {path.parent}"
 
     def _ended_at(self) -> datetime:
         """The present moment, or that of the start where the clock was set back meanwhile."""

@@ -98,8 +98,11 @@ def test_a_journal_deleted_in_mid_run_costs_nothing(endpoint, project):
     assert len(ek.load_run("latest", results_dir=project / "results")) == CASES
 
 
-def test_a_results_folder_that_became_a_file_stops_the_run_with_a_sentence(endpoint, project):
-    """Nothing can be written there: exit code 3, what happened, and no traceback."""
+def test_a_results_folder_that_became_a_file_costs_no_trial(endpoint, project, monkeypatch):
+    """Nothing can be written there, and the journal is gone with the folder: exit code 3, and the run's whole file is
+    where the message says.
+    """
+    monkeypatch.setenv("TMPDIR", str(project))
 
     def spoil():
         shutil.rmtree(project / "results")
@@ -110,6 +113,9 @@ def test_a_results_folder_that_became_a_file_stops_the_run_with_a_sentence(endpo
     assert code == 3
     assert f"{CASES} trials finished, but the run's file could not be written" in errors
     assert "Traceback" not in errors
+    (kept,) = project.glob("evalkit-*/*.parquet")
+    assert f"so they are kept in {kept}. Move that file to {project / 'results'}" in errors
+    assert len(ek.load_run(kept)) == CASES
 
 
 def test_a_read_only_folder_is_refused_before_the_first_request(endpoint, project, small_disk):
