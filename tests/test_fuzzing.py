@@ -1,7 +1,10 @@
 """Some thousand hostile inputs for whatever reads text of others; `benchmarks/fuzz.py` gives each area a million."""
 
 import json
+import subprocess
+import sys
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -153,3 +156,12 @@ def test_a_decimal_that_is_no_number_is_not_written(number):
 def test_text_that_looks_like_a_number_put_aside_stays_text(text):
     value = [f"number-0123456789abcdef:{text}", Decimal("1e999")]
     assert json.loads(jsontext.write(value))[0] == value[0]
+
+
+def test_the_benchmark_prints_a_line_an_area():
+    script = Path(__file__).parent.parent / "benchmarks" / "fuzz.py"
+    command = [sys.executable, str(script), "--inputs", "200", "--only", "xml", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split(" | ")[:4] for line in done.stdout.splitlines() if line.startswith(("| xml", "| json"))]
+    assert rows == [["| xml", "200", "4", "0"], ["| json", "200", "4", "0"]]
