@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .shared_cases import common_cases, presence, rows_of
+from .shared_cases import common_cases, presence, rows_of, together
 from .tallies import counted_rows
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ def per_run(results: Any, count: Callable[..., pd.DataFrame], *given: Any) -> pd
 
 def keep_shared(results: Any) -> Any:
     """The rows of cases that stand in every run of their dataset (see `shared_cases.shared_rows`)."""
-    parts = _counted(results, _presence_by_run)
-    if not _each_run_once(parts):
+    parts = _counted(results, _presence)
+    if not _each_run_once([runs for runs, _ in parts]):
         results = _by_run(results)
-        parts = _counted(results, _presence_by_run)
-    shared = common_cases(presence(_together(parts)))
+        parts = _counted(results, _presence)
+    shared = common_cases(together([held for _, held in parts if len(held)] or [parts[0][1]]))
     return results.map_partitions(_only, shared, meta=results._meta)
 
 
-def _counted(results: Any, count: Callable[..., pd.DataFrame], *given: Any) -> list[pd.DataFrame]:
+def _counted(results: Any, count: Callable[..., Any], *given: Any) -> list[Any]:
     from dask.base import compute
     from dask.delayed import delayed
 
@@ -57,9 +57,10 @@ def _together(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
 
-def _presence_by_run(part: pd.DataFrame) -> pd.DataFrame:
+def _presence(part: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The runs of a partition, and in how many of them each case stands: no row per run and case leaves a worker."""
     rows = counted_rows(part, [])
-    return rows[["run_id", "dataset", "case_id", "case_hash"]].drop_duplicates()
+    return rows[["run_id"]].drop_duplicates(), presence(rows)
 
 
 def _only(part: pd.DataFrame, shared: pd.DataFrame) -> pd.DataFrame:
