@@ -35,6 +35,8 @@ _ATTRIBUTES = frozenset({"class", "title", "dir", "alt", "src", "colspan", "open
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+# A blank line would end the HTML within Markdown, to which notebooks can be converted, and text would be markup again.
+_LINE_BREAK = Markup("&#10;")
 _BLANKS = str.maketrans({" ": "·", "\t": "→\t", "\n": "↵\n", "\u00a0": "⍽"})
 
 
@@ -56,7 +58,7 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     wrong = set(given) - _ATTRIBUTES
     if wrong or not str(given.get("src", "data:image/png;base64,")).startswith("data:image/png;base64,"):
         raise ValueError(f"no view has an element with {', '.join(sorted(wrong)) or 'an image from elsewhere'}")
-    written = Markup("").join(Markup(' {}="{}"').format(key, _visible(str(value))) for key, value in given.items())
+    written = Markup("").join(Markup(' {}="{}"').format(key, _escaped(str(value))) for key, value in given.items())
     start = Markup("<{}{}>").format(name, written)
     return start if name in _VOID else Markup("{}{}</{}>").format(start, Markup("").join(map(_escaped, children)), name)
 
@@ -131,7 +133,7 @@ def page(*content: Any) -> Markup:
 
 
 def _escaped(child: Any) -> Markup:
-    return child if isinstance(child, Markup) else escape(_visible(str(child)))
+    return child if isinstance(child, Markup) else escape(_visible(str(child))).replace("\n", _LINE_BREAK)
 
 
 def _visible(text: str) -> str:
@@ -140,7 +142,7 @@ def _visible(text: str) -> str:
 
 def _piece(piece: Piece) -> Markup:
     if piece.kind == SAME:
-        return escape(_visible(piece.text))
+        return _escaped(piece.text)
     text = piece.text.translate(_BLANKS) if piece.text.isspace() else piece.text
     return tag("del" if piece.kind == REMOVED else "ins", _visible(text))
 

@@ -165,3 +165,12 @@ def test_html_is_made_in_one_place():
         assert not [text for text in texts if re.search(r"</?(div|span|p|table|td|b|pre|ul|li|details)\b[^>]*>", text)]
         calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "Markup"]
         assert all(call.args and getattr(call.args[0], "value", None) == "" for call in calls), path.stem
+
+
+@pytest.mark.parametrize("view", BLOCKS)
+def test_no_text_ends_the_html_within_markdown(view):
+    """Markdown reads HTML as far as the next blank line: what comes after that in a text would be markup."""
+    text = "first\n\n[x](javascript:alert(1))\n \n![y](http://127.0.0.1:9/y)"
+    made = str(view(text))
+    assert not re.search(r"\n[^\S\n]*\n", made)
+    assert text in Reader(made).text
