@@ -56,12 +56,29 @@ _HEIGHT = """() => Math.max(...[...document.querySelectorAll('.jp-WindowedPanel-
 class Lab:
     """An open notebook: `page` is Playwright's; `kernel_errors()`, `outside` and `dialogs` must be empty in the end."""
 
-    def __init__(self, page):
-        self.page = page
+    def __init__(self, page, root, address):
+        self.page, self._root, self._address = page, root, address
         self.outside: list[str] = []
         self.dialogs: list[str] = []
         page.on("dialog", self._dialog)
         page.route(re.compile(r"^https?://(?!127\.0\.0\.1|localhost)"), self._block)
+
+    def open(self, notebook):
+        """Open a notebook, which lies under the root, in a fresh workspace, and wait until its kernel is idle."""
+        path = urllib.parse.quote(str(Path(notebook).resolve().relative_to(self._root.resolve())))
+        url = self._address.replace("?", f"/doc/tree/{path}?") + "&reset"
+        self.page.goto(url, wait_until="domcontentloaded", timeout=120_000)
+        self.page.wait_for_function(_READY, timeout=120_000)
+        self.page.evaluate(_LISTEN)
+
+    def end_kernels(self):
+        self.page.evaluate("async () => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+
+    def document(self):
+        """The notebook as it would be saved, outputs and all."""
+        return self.page.evaluate(
+            "() => JSON.parse(JSON.stringify(window.jupyterapp.shell.currentWidget.context.model.toJSON()))"
+        )
 
     def run_all(self, timeout=180):
         self.page.set_default_timeout(timeout * 1000)
@@ -150,14 +167,16 @@ def browser_page(**context):
 @contextlib.contextmanager
 def open_notebook(notebook, root, **environment):
     """The notebook, which lies under `root`, open in JupyterLab with an idle kernel."""
-    with browser_page() as page, _server(Path(root), environment) as address:
-        lab = Lab(page)
-        path = urllib.parse.quote(str(Path(notebook).resolve().relative_to(Path(root).resolve())))
-        url = address.replace("?", f"/doc/tree/{path}?") + "&reset"
-        page.goto(url, wait_until="domcontentloaded", timeout=120_000)
-        page.wait_for_function(_READY, timeout=120_000)
-        page.evaluate(_LISTEN)
+    with open_lab(root, **environment) as lab:
+        lab.open(notebook)
         yield lab
+
+
+@contextlib.contextmanager
+def open_lab(root, **environment):
+    """JupyterLab on a folder, in which `lab.open(notebook)` opens one notebook after another."""
+    with browser_page() as page, _server(Path(root), environment) as address:
+        yield Lab(page, Path(root), address)
 
 
 @contextlib.contextmanager
