@@ -327,3 +327,9 @@ def test_a_callables_run_says_how_to_resume_it_in_python(evalkit, endpoint):
 
     run_id = ek.run("file_tools", model=mine)["run_id"].iloc[0]
     assert evalkit("resume", run_id, "--errors")[2].count(f"ek.resume('{run_id}', model=...)") == 1
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert (stopped.value.code, capsys.readouterr().out) == (0, f"evalkit {ek.__version__}\n")
