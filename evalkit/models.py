@@ -131,9 +131,7 @@ class OpenAIModel:
 class OpenAISession:
     """Asks an endpoint; all of its requests share one gate."""
 
-    def __init__(
-        self, model: OpenAIModel, post: Post, address: Address, mask: Mask, extra: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, model: OpenAIModel, post: Post, address: Address, mask: Mask, extra: Mapping[str, Any]) -> None:
         self._model, self._post, self._address, self._mask = model, post, address, mask
         beside = extra.get("extra_body") or {}
         own = {name: value for name, value in extra.items() if name not in _SENT_BESIDE}
