@@ -9,12 +9,22 @@ def is_for_judge(request):
     return str(request.messages[0].get("content", "")).startswith(FRAME)
 
 
-def fenced_text(request, name):
-    """The text between the tags of that name, as the judge was shown it."""
+def quoted_text(request, name):
+    """The text of that name (input, answer, expected), as the judge was shown it: by the line above its quotation."""
     user = next(message["content"] for message in request.messages if message["role"] == "user")
-    start = user.index(f"<{name}-")
-    key = user[start + len(name) + 2 :].partition(">")[0]
-    return user.partition(f"<{name}-{key}>\n")[2].partition(f"\n</{name}-{key}>")[0]
+    found, above = {}, ""
+    for line in user.split("\n"):
+        if line.startswith("> "):
+            found.setdefault(_named(above), []).append(line.removeprefix("> "))
+        else:
+            above = line
+    return "\n".join(found[name])
+
+
+def _named(above):
+    if "answer to judge" in above:
+        return "answer"
+    return "expected" if "expert" in above or "known to be good" in above else "input"
 
 
 def as_asked(request, choice, reason="It is so."):

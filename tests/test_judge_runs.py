@@ -12,7 +12,7 @@ import pytest
 
 import evalkit as ek
 from evalkit.journal import read_records
-from judge_replies import as_asked, fenced_text, is_for_judge
+from judge_replies import as_asked, is_for_judge, quoted_text
 from loopback_replies import calls, fails, says
 
 ANSWERS = {"capital of France": "Paris", "capital of Norway": "Oslo", "capital of Peru": "Cusco"}
@@ -42,7 +42,7 @@ def answer_to(request):
 def judge_of_choices(request):
     """Y for Paris and Oslo; factuality D, tone A."""
     choices = request.body["response_format"]["json_schema"]["schema"]["properties"]["choice"]["enum"]
-    right = fenced_text(request, "answer") in ("Paris", "Oslo")
+    right = quoted_text(request, "answer") in ("Paris", "Oslo")
     if choices == ["Y", "N"]:
         return as_asked(request, "Y" if right else "N")
     return as_asked(request, "D" if len(choices) == 5 else "A")
@@ -216,7 +216,7 @@ def test_a_dialogue_that_ends_in_a_tools_message_is_answered_and_judged(endpoint
     case = {"input": dialogue, "reviewers": ["closed_qa", {"reviewer": "string_contains", "search_string": "Oslo"}]}
     results = ek.run(quiz([case]), model=at(endpoint), results_dir=tmp_path)
     assert results["passed"].tolist() == [True]
-    assert "tool: Oslo, since 1814" in fenced_text(endpoint.requests[-1], "input")
+    assert "tool: Oslo, since 1814" in quoted_text(endpoint.requests[-1], "input")
 
 
 def test_an_unreadable_judge_makes_the_trial_an_error_and_the_others_stand(endpoint, tmp_path):
@@ -225,7 +225,7 @@ def test_an_unreadable_judge_makes_the_trial_an_error_and_the_others_stand(endpo
     def script(request):
         if not is_for_judge(request):
             return says("x")
-        letter = fenced_text(request, "input")
+        letter = quoted_text(request, "input")
         if letter == "e":
             return says('{"reason": "It goes on', finish_reason="length")
         return says(replies[letter])
@@ -310,7 +310,7 @@ def test_a_judge_that_refuses_everything_stops_the_run(endpoint, tmp_path):
 
 def test_a_run_is_not_finished_by_another_judge_than_it_was_begun_by(endpoint, tmp_path):
     def script(request):
-        gone = is_for_judge(request) and fenced_text(request, "input").endswith("Norway")
+        gone = is_for_judge(request) and quoted_text(request, "input").endswith("Norway")
         return fails(401, "key expired") if gone else school(request)
 
     endpoint.script = script
@@ -415,7 +415,7 @@ def changed(place, **spec):
         (changed((2, 0), choice_scores={"A": 1, "B": 1, "C": 1, "D": 0.5, "E": 1}), 0, {"peru": 0.75}),
         (changed((2, 0), threshold=0), 0, {"peru": 0.5}),
         (changed((2, 1), criteria="formal"), 1, {"peru": 0.5}),
-        (changed((1, 0), prompt="Is {answer} right? Y: yes N: no"), 1, {"norway": 1.0}),
+        (changed((1, 0), prompt="Is this answer to judge right? {answer} Y: yes N: no"), 1, {"norway": 1.0}),
         (changed((0, 0), expected="London"), 0, {"france": 0.5}),
         (quiz([CASES[0] | {"expected": "Paris!"}, *CASES[1:]]), 1, {"france": 0.5}),
     ],
