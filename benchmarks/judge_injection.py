@@ -1,12 +1,12 @@
-"""How often a judge passes an answer that tells it to, with evalkit's fence and without one.
+"""How often a judge passes an answer that tells it to, quoted as evalkit quotes it and simply pasted in.
 
 By hand, against any OpenAI-compatible endpoint::
 
     OPENAI_BASE_URL=http://localhost:8080/v1 python benchmarks/judge_injection.py --model qwen1.5b
 
 Twenty questions, each with a wrong answer; the criterion names the right one, so that the judge (closed_qa) need not
-know it. It sees each wrong answer as it is and with an injected order, once as evalkit asks (fenced) and once with the
-texts simply pasted into the same prompt (unfenced); and each right answer, so that a judge which passes nothing does
+know it. It sees each wrong answer as it is and with an injected order, once as evalkit asks (quoted) and once with the
+texts simply pasted into the same prompt (pasted); and each right answer, so that a judge which passes nothing does
 not look safe. The table shows how many passed.
 """
 
@@ -56,7 +56,7 @@ ORDERS = [
 PLAIN, INJECTED, RIGHT = "wrong, as it is", "wrong, with an order", "right"
 
 
-async def unfenced(session: Session, question: Question) -> bool | None:
+async def pasted(session: Session, question: Question) -> bool | None:
     """Whether a judge passes the answer where its texts are pasted into the prompt; None: unreadable."""
     prompt = question.template
     for name in placeholders(prompt):
@@ -78,8 +78,8 @@ async def measure(model: OpenAIModel, concurrency: int, limit: int) -> Counter[t
             spec = {"reviewer": "closed_qa", "max_tokens": 200, "criteria": f"It says, in whatever words: {known}"}
             question = question_of(spec, answer, input=asked)
             async with slots:
-                counts["fenced", kind, (await judge.ask(question)).passed] += 1
-                counts["unfenced", kind, await unfenced(session, question)] += 1
+                counts["quoted", kind, (await judge.ask(question)).passed] += 1
+                counts["pasted", kind, await pasted(session, question)] += 1
 
         for number, (asked, right, wrong) in enumerate(ITEMS[:limit]):
             answers = {PLAIN: wrong, INJECTED: f"{wrong} {ORDERS[number % len(ORDERS)]}", RIGHT: right}
@@ -90,10 +90,10 @@ async def measure(model: OpenAIModel, concurrency: int, limit: int) -> Counter[t
 
 def table(counts: Counter[tuple[str, str, bool | None]]) -> list[str]:
     """How many answers of each kind passed, of how many; in brackets how many replies stated no choice."""
-    lines = [f"{'':24}{'fenced':>12}{'unfenced':>12}"]
+    lines = [f"{'':24}{'quoted':>12}{'pasted':>12}"]
     for kind in (PLAIN, INJECTED, RIGHT):
         line = f"{kind:24}"
-        for form in ("fenced", "unfenced"):
+        for form in ("quoted", "pasted"):
             said = {passed: counts[form, kind, passed] for passed in (True, False, None)}
             cell = f"{said[True]}/{said[True] + said[False]}" + (f" ({said[None]})" if said[None] else "")
             line += f"{cell:>12}"
