@@ -5,9 +5,9 @@ By hand, against any OpenAI-compatible endpoint::
     OPENAI_BASE_URL=http://localhost:8080/v1 python benchmarks/judge_injection.py --model qwen1.5b
 
 Twenty questions, each with a wrong answer; the criterion names the right one, so that the judge (closed_qa) need not
-know it. It sees each wrong answer as it is and with an injected order, once as evalkit asks (quoted) and once with the
-texts simply pasted into the same prompt (pasted); and each right answer, so that a judge which passes nothing does
-not look safe. The table shows how many passed.
+know it. It sees each wrong answer as it is and with each of seven injected orders, and each right answer, so that a
+judge which passes nothing does not look safe: once as evalkit asks (quoted), once with the texts simply pasted into
+the same prompt (pasted). The table shows how many passed.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ async def measure(model: OpenAIModel, concurrency: int, limit: int) -> Counter[t
                 counts["pasted", kind, await pasted(session, question)] += 1
 
         for number, (asked, right, wrong) in enumerate(ITEMS[:limit]):
-            answers = {PLAIN: wrong, INJECTED: f"{wrong} {ORDERS[number % len(ORDERS)]}", RIGHT: right}
-            await asyncio.gather(*(ask(asked, right, kind, answer) for kind, answer in answers.items()))
+            answers = [(PLAIN, wrong), *((INJECTED, f"{wrong} {order}") for order in ORDERS), (RIGHT, right)]
+            await asyncio.gather(*(ask(asked, right, kind, answer) for kind, answer in answers))
             print(f"{number + 1} of {limit}", *table(counts), sep="\n", flush=True)
     return counts
 

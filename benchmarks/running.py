@@ -122,43 +122,11 @@ def with_aiohttp_client(url: str, cases: int) -> Callable[[], dict[str, Any]]:
 
 
 def with_inspect(url: str, cases: int) -> Callable[[], dict[str, Any]]:
-    """The same cases as an inspect_ai task: the tools offered, one reply generated, the called tool scored."""
-    from inspect_ai import Task, eval
-    from inspect_ai.dataset import Sample
-    from inspect_ai.model import get_model
-    from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer
-    from inspect_ai.solver import generate, use_tools
-    from inspect_ai.tool import ToolDef
-
-    def tool_of(name: str) -> Any:
-        async def call(path: str = "", directory: str = "", limit: int = 1, mode: str = "short") -> str:
-            return ""
-
-        told = {
-            "path": "Relative to the project.",
-            "directory": "'.' is the project.",
-            "limit": "1 or more.",
-            "mode": "…",
-        }
-        return ToolDef(call, name=name, description=f"Use {name}.", parameters=told)
-
-    @scorer(metrics=[accuracy()])
-    def called() -> Any:
-        async def score(state: Any, target: Any) -> Any:
-            calls = state.output.message.tool_calls or []
-            return Score(value=CORRECT if [call.function for call in calls] == [target.text] else INCORRECT)
-
-        return score
+    from inspect_task import evaluate
 
     def work(count: int = cases) -> dict[str, Any]:
-        samples = [Sample(id=f"case-{n}", input=text_of(n), target="list_files") for n in range(count)]
-        task = Task(dataset=samples, solver=[use_tools([tool_of(name) for name in NAMES]), generate(tool_calls="none")],
-                    scorer=called())  # fmt: skip
-        model = get_model(f"openai/{MODEL}", base_url=url, api_key="none", responses_api=False)
         with tempfile.TemporaryDirectory() as folder:
-            logs = eval(task, model=model, max_connections=AT_ONCE, max_samples=AT_ONCE, log_dir=folder, display="none")
-        scored = logs[0].results.scores[0].metrics["accuracy"].value if logs[0].results else 0.0
-        return {"lost": round((1 - scored) * count)}
+            return {"lost": evaluate(url, MODEL, [text_of(number) for number in range(count)], NAMES, folder)}
 
     work(AT_ONCE)
     return work
