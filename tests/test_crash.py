@@ -25,7 +25,7 @@ def project(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(endpoint, project):
-    endpoint.delay_s = 0.02
+    endpoint.delay_s = 0.05
     found = kill_again_and_again(project, endpoint, KILLS)
     assert (found.lost, found.asked_again) == (set(), set())
     assert (found.returncode, found.errors) == (0, "")
