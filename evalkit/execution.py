@@ -25,6 +25,7 @@ from .prices import BATCH_SHARE, Prices, cost
 from .records import Turn, Verdict
 from .rows import Row, row_of, turn_of
 
+APART_S = 0.002  # workers begin so far apart, else their replies come all at once, and each waits for the work on all
 FIRST = 8  # requests that must not all be refused for one reason
 HOPELESS = 50  # trials that may all end in errors before a run is given up
 _REFUSALS = ("auth", "bad_request", "quota")
@@ -119,7 +120,7 @@ class Execution:
             session = await stack.enter_async_context(self.model.session()) if self._asked else None
             bench = await stack.enter_async_context(self.jury.open(session, self.prices)) if self.jury else None
             count = min(self.concurrency, len(self.todo))
-            workers = [asyncio.create_task(self._work(session, bench)) for _ in range(count)]
+            workers = [asyncio.create_task(self._work(session, bench, number * APART_S)) for number in range(count)]
             try:
                 await asyncio.gather(*workers)
             finally:
@@ -127,7 +128,8 @@ class Execution:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _work(self, session: Session | None, bench: Bench | None) -> None:
+    async def _work(self, session: Session | None, bench: Bench | None, wait_s: float) -> None:
+        await asyncio.sleep(wait_s)
         while self.todo:
             case, trial = self.todo.popleft()
             stored = self.answered.get((case.id, trial))
