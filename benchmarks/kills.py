@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--cases", type=int, default=500)
     given = parser.parse_args()
-    with Endpoint(delay_s=0.1) as endpoint, tempfile.TemporaryDirectory() as folder:
+    with Endpoint(delay_s=0.2) as endpoint, tempfile.TemporaryDirectory() as folder:
         project = make_project(Path(folder), given.cases)
         found = kill_again_and_again(project, endpoint, given.kills)
         requests = sum(endpoint.asked.values())
