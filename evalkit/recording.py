@@ -183,9 +183,8 @@ class Recording:
         """Where the trials are when the run's file cannot be written, in words."""
         if not isinstance(self.sink, Journal) or self.sink.path.exists():
             return f"the journal keeps them; free the disk, then `{how_to_resume(self.description)}`"
-        dataset = (
-            self.plan.dataset
-        )  # the journal was deleted with its folder; what is in it can be read while it is open
+        # The journal was deleted with its folder; what is in it can be read while it is open.
+        dataset = self.plan.dataset
         try:
             kept = Path(tempfile.mkdtemp(prefix="evalkit-"), path.name)
             store.save_run(kept, self.description, dataset.as_dict(), self.sink.rows(cases_in_order(dataset.cases)))
