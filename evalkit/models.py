@@ -122,7 +122,7 @@ class OpenAIModel:
         """A session with its own connections, which are closed at its end."""
         client, http = _client(self._address, self.timeout, self._extra)
         try:
-            post = Post(client, http, wire.PATHS[self.api])
+            post = Post(client, http, wire.PATHS[self.api], self._address.key)
             yield OpenAISession(self, post, self._address, self._mask, self._extra)
         finally:
             await client.close()
@@ -230,9 +230,9 @@ def _client(address: Address, timeout_s: float, extra: Mapping[str, Any]) -> tup
     mask_log(httpx2.__name__)
     limit = httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S), pool=None)
     try:
-        http = openai.DefaultAioHttpClient(timeout=limit)
+        http = openai.DefaultAioHttpClient(timeout=limit, follow_redirects=False)
     except RuntimeError:
-        http = openai.DefaultAsyncHttpxClient(timeout=limit)
+        http = openai.DefaultAsyncHttpxClient(timeout=limit, follow_redirects=False)
     client = openai.AsyncOpenAI(
         api_key=address.key,
         base_url=address.url,

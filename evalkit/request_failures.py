@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
+from urllib.parse import urljoin
 
-from .masking import Mask
+from .masking import Mask, masked_url
 from .replies import first_words, server_words
 
 # What servers call an account without credit; it comes as 429, and asking again is in vain.
@@ -52,11 +53,15 @@ class Response(Protocol):
     def headers(self) -> Mapping[str, str]: ...
     @property
     def content(self) -> bytes: ...
+    @property
+    def url(self) -> Any: ...
 
 
 def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure:
     """The Failure told by a response whose status is an error. `now` is the time of day, in seconds since 1970."""
     status, headers = response.status_code, response.headers
+    if 300 <= status < 400:
+        return _redirected(response, host, mask)
     text = response.content.decode("utf-8", "backslashreplace")
     body = _parsed(text)
     kind = _kind(status, body)
@@ -66,6 +71,18 @@ def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure
     error = f"HTTP {status} from {host}" + (f": {words}" if words else "")
     asked = "retry-after" in headers or "retry-after-ms" in headers
     return Failure(kind, _sentence(error), retry, asked_wait(headers, now), asked)
+
+
+def _redirected(response: Response, host: str, mask: Mask) -> Failure:
+    """An answer that sends elsewhere. What would be sent there is a prompt and a key, so that is for people to say."""
+    said = f"HTTP {response.status_code} from {host}"
+    try:
+        address = masked_url(urljoin(str(response.url), response.headers.get("location", "")))
+    except ValueError:
+        return Failure("bad_request", f"{said}: it sends elsewhere, to no address that can be read.")
+    base = re.sub(r"(/chat/completions|/responses)?/?(\?.*)?$", "", address)
+    advice = f"Requests are not sent on. If that address is right, the base URL is {base}."
+    return Failure("bad_request", first_words(f"{said}: it sends elsewhere, to {address}.", mask) + f" {mask(advice)}")
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:
