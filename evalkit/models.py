@@ -184,6 +184,8 @@ class OpenAISession:
             return request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
         if response.is_success:
             return read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
+        if response.is_redirect:
+            return request_failures.redirected(response, str(response.url), host, mask=self._mask)
         now = model.clock.time_of_day()
         return self._advised(request_failures.refused(response, host, mask=self._mask, now=now), response.status_code)
 

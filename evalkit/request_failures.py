@@ -53,15 +53,11 @@ class Response(Protocol):
     def headers(self) -> Mapping[str, str]: ...
     @property
     def content(self) -> bytes: ...
-    @property
-    def url(self) -> Any: ...
 
 
 def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure:
     """The Failure told by a response whose status is an error. `now` is the time of day, in seconds since 1970."""
     status, headers = response.status_code, response.headers
-    if 300 <= status < 400:
-        return _redirected(response, host, mask)
     text = response.content.decode("utf-8", "backslashreplace")
     body = _parsed(text)
     kind = _kind(status, body)
@@ -73,11 +69,11 @@ def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure
     return Failure(kind, _sentence(error), retry, asked_wait(headers, now), asked)
 
 
-def _redirected(response: Response, host: str, mask: Mask) -> Failure:
+def redirected(response: Response, url: str, host: str, *, mask: Mask) -> Failure:
     """An answer that sends elsewhere. What would be sent there is a prompt and a key, so that is for people to say."""
     said = f"HTTP {response.status_code} from {host}"
     try:
-        address = masked_url(urljoin(str(response.url), response.headers.get("location", "")))
+        address = masked_url(urljoin(url, response.headers.get("location", "")))
     except ValueError:
         return Failure("bad_request", f"{said}: it sends elsewhere, to no address that can be read.")
     base = re.sub(r"(/chat/completions|/responses)?/?(\?.*)?$", "", address)
