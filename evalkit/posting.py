@@ -7,7 +7,7 @@ from a request or from an answer. A redirect is followed where it leaves body, m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,8 +27,8 @@ class Post:
         shown = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
         self._headers = httpx2.Headers({"Authorization": f"Bearer {key}"})
         self._headers.update(shown)  # a header that the user gives counts more than the key
-        base = client.base_url
-        self._url = base.copy_with(path=base.path.rstrip("/") + path).copy_merge_params(client.default_query)
+        base, query = client.base_url, cast("dict[str, Any]", client.default_query)
+        self._url = base.copy_with(path=base.path.rstrip("/") + path).copy_merge_params(query)
         self._extensions = {"timeout": http.timeout.as_dict()}
 
     async def send(self, body: bytes) -> httpx2.Response:
