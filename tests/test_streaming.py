@@ -94,7 +94,11 @@ def ended(kind, **response):
         # a placeholder before the arguments; the whole call once more at the end
         (called(piece("{}", A[0], index=0, id="c1"), piece('{"directory"', index=0), piece(': "."}', index=0)), [A]),
         (
-            called(piece('{"dire', A[0], index=0, id="1"), piece('ctory": "."}', index=0), piece(A[1], A[0], id="1")),
+            called(
+                piece('{"dire', A[0], index=0, id="c1"),
+                piece('ctory": "."}', index=0),
+                piece(A[1], A[0], index=0, id="c1"),
+            ),
             [A],
         ),
         # arguments as an object, none at all, and a call of free text
