@@ -39,7 +39,6 @@ __all__ = ["CallableModel", "LexicalBaseline", "Model", "OpenAIModel", "Session"
 
 LEXICAL = "lexical"
 _CONNECT_S = 15.0
-_ABOUT_TERMS = ("bad_request", "bad_response")  # kinds of errors that may be about how a request was put
 
 
 class Session(Protocol):
@@ -220,7 +219,10 @@ class OpenAISession:
             failure = request_failures.refused(response, host, mask=self._mask, now=now)
             outcome = self._advised(failure, response.status_code)
             kind = outcome.kind
-        wanted = terms.wanted(body, content) if kind in _ABOUT_TERMS or response.status_code in (500, 501) else {}
+        is_refusal = kind == "bad_request" or response.status_code in (500, 501)
+        # Of a body with status 200, only one that is an error from its beginning: the rest is the model's own words.
+        is_refusal = is_refusal or (kind == "bad_response" and b'"error"' in content[:200])
+        wanted = terms.wanted(body, content) if is_refusal else {}
         if not wanted:
             return outcome
         refused[terms] = outcome

@@ -103,18 +103,18 @@ def _chat(events: Iterator[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def _responses(events: Iterator[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    items: dict[Any, Any] = {}
+    items: list[Any] = []
     for name, event in events:
         if failed := _failed(name, event, {}):
             return failed
         kind, response = event.get("type") or name, event.get("response")
         if kind == "response.output_item.done":
-            items[event.get("output_index", len(items))] = event.get("item")
+            items.append(event.get("item"))
         elif kind in _ENDS and isinstance(response, Mapping):
-            output = response.get("output") or list(items.values())
+            output = response.get("output") or items
             return {"status": kind.rpartition(".")[2], **response, "output": output}
         elif kind == _DONE and items:
-            return {"status": "completed", "output": list(items.values())}
+            return {"status": "completed", "output": items}
     raise _cut_off()
 
 
@@ -171,7 +171,7 @@ class _Call:
     def is_over(self, call_id: Any, name: Any, piece: Any) -> bool:
         """Whether what has come now, under the same index or none, is the beginning of another call."""
         text = "".join(self.pieces)
-        if not name or (call_id and call_id == self.id) or (text and not _is_json(text)):
+        if not name or (call_id and call_id == self.id) or (text and not _is_object(text)):
             return False
         is_other, has_other_name = bool(call_id and self.id), name != self.name
         if not text and self.given is None:  # ids may be new with every piece, and names come in pieces
@@ -186,7 +186,7 @@ class _Call:
         if not isinstance(piece, str):
             self.given = self.given if piece is None else piece
             return
-        if piece.startswith("{") and (text := "".join(self.pieces)) in ("{}", piece) and _is_json(text):
+        if piece.startswith("{") and (text := "".join(self.pieces)) in ("{}", piece) and _is_object(text):
             self.pieces = []  # what stood there was a placeholder, or comes again
         self.pieces.append(piece)
 
@@ -213,9 +213,8 @@ def _add_call(calls: list[_Call], part: Any) -> None:
     same[-1].extend(call_id, name, piece)
 
 
-def _is_json(text: str) -> bool:
+def _is_object(text: str) -> bool:
     try:
-        jsontext.read(text, unique_keys=False)
+        return text.rstrip().endswith("}") and isinstance(jsontext.read(text, unique_keys=False), dict)
     except jsontext.JsonTextError:
         return False
-    return True

@@ -38,6 +38,8 @@ _ONLY_STREAMS = re.compile(
     rf"|{_STREAM}\w*\W+(?:\w+\W+){{0,3}}?false\b"
 )
 
+_LONGEST = 20_000  # bytes of an error that are read
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -69,7 +71,7 @@ class Terms:
 
 def _words(body: bytes) -> str:
     """All that an error says, in small letters."""
-    text = body.decode("utf-8", "replace")
+    text = body[:_LONGEST].decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         text = str(json.loads(text))  # without JSON's escapes
     return text.lower()

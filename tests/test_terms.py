@@ -230,8 +230,14 @@ async def test_the_limit_is_known_to_the_reply_by_whichever_name_it_was_sent(end
 
 @pytest.mark.parametrize(
     "reply",
-    [fails(401, "unknown key max_tokens"), fails(503, "max_tokens is not supported"), says("max_tokens is deprecated")],
-    ids=["401", "503", "answer"],
+    [
+        fails(401, "unknown key max_tokens"),
+        fails(503, "max_tokens is not supported"),
+        says("max_tokens is deprecated"),
+        Reply('{"choices": [{"message": {"content": "\\"error\\" max_tokens is not supported, only stream'),
+        Reply("<html>max_tokens is not supported</html>"),
+    ],
+    ids=["401", "503", "answer", "cut answer", "page"],
 )
 async def test_what_is_no_refusal_of_the_request_is_not_read_as_one(endpoint, reply):
     endpoint.script = always(reply)
