@@ -153,7 +153,7 @@ class _Message:
             for name, pieces in self._pieces.items()
         }
         calls = {"tool_calls": [call.entry() for call in self._calls]} if self._calls else {}
-        legacy = {"function_call": self._legacy[-1].entry()["function"]} if self._legacy else {}
+        legacy = {"function_call": self._legacy[0].entry()["function"]} if self._legacy else {}
         return {"role": "assistant", **texts, **calls, **legacy}
 
 
@@ -170,12 +170,15 @@ class _Call:
 
     def is_over(self, call_id: Any, name: Any, piece: Any) -> bool:
         """Whether what has come now, under the same index or none, is the beginning of another call."""
-        text = "".join(self.pieces)
-        if not name or (call_id and call_id == self.id) or (text and not _is_object(text)):
+        if not name or (call_id and call_id == self.id):
             return False
-        is_other, has_other_name = bool(call_id and self.id), name != self.name
-        if not text and self.given is None:  # ids may be new with every piece, and names come in pieces
-            return (is_other or has_other_name) if self.index is None else (is_other and has_other_name)
+        text, is_other, has_other_name = "".join(self.pieces), bool(call_id and self.id), bool(name != self.name)
+        if is_other and (self.index is None or has_other_name):
+            return True
+        if not text and self.given is None:  # names come in pieces, and ids may be new with every piece
+            return self.index is None and has_other_name
+        if text and not _is_object(text):
+            return has_other_name
         return is_other or has_other_name or bool(piece and (self.index is None or piece != text))
 
     def extend(self, call_id: Any, name: Any, piece: Any) -> None:

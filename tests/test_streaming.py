@@ -84,6 +84,11 @@ def ended(kind, **response):
         (called(piece(A[1], A[0], index=0, id="c1"), piece(B[1], B[0], index=0, id="c2")), [A, B]),
         (called(piece(A[1], A[0], index=0), piece(B[1], B[0], index=0)), [A, B]),
         (called(piece(A[1], A[0], index=0, id="c1"), piece(A[1], A[0], index=0, id="c2")), [A, A]),
+        # arguments that the model left unfinished, before another call
+        (called(piece('{"dir', A[0], id="c1"), piece(B[1], B[0], id="c2")), [(A[0], '{"dir'), B]),
+        (called(piece('{"dir', A[0], id="c1"), piece(A[1], A[0], id="c2")), [(A[0], '{"dir'), A]),
+        (called(piece('{"dir', A[0]), piece(B[1], B[0])), [(A[0], '{"dir'), B]),
+        (called(piece('{"dir', A[0], index=0), piece(B[1], B[0], index=1)), [(A[0], '{"dir'), B]),
         # names and ids repeated with every piece, new ids with every piece
         (called(*(piece(part, A[0], index=0, id="c1") for part in ("", '{"directory"', ': "."}'))), [A]),
         (called(*(piece(part, A[0], index=0, id=f"c{part}") for part in ("", '{"directory"', ': "."}'))), [A]),

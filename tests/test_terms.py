@@ -191,6 +191,14 @@ async def test_the_newer_name_that_was_given_is_tried_first(endpoint):
     assert sent(endpoint) == [{NEWER}, {PLAIN}, {PLAIN}]
 
 
+@pytest.mark.parametrize(("api", "name"), [("chat", NEWER), ("responses", OUTPUT)])
+async def test_openais_own_endpoint_is_asked_by_the_name_that_all_of_its_models_take_so_that_batches_are(api, name):
+    model = OpenAIModel("gpt-5-mini", "https://api.openai.com/v1", api=api, api_key="sk-PLACEHOLDER", max_tokens=50)
+    async with model.session() as session:
+        body, _ = session.request([{"role": "user", "content": "Hello"}])
+    assert {one: body[one] for one in (PLAIN, NEWER, OUTPUT) if one in body} == {name: 50}
+
+
 async def test_an_endpoint_that_takes_no_limit_is_an_error_in_its_first_words(endpoint):
     endpoint.script = takes(None)
     turns = await ask(OpenAIModel("m", base_url=endpoint.url, max_tokens=50), "one", "two")
