@@ -133,18 +133,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from .command_options import object_of
     from .lines import dry_run_lines
     from .plans import make_plan
     from .recording import start_recording
 
-    extra = {"max_tokens": arguments.max_tokens, "seed": arguments.seed}
+    extra = None if arguments.extra is None else object_of(arguments.extra)
     prompt = arguments.system_prompt
     plans = [
         make_plan(
             dataset, model=arguments.model, trials=arguments.trials, concurrency=arguments.concurrency,
             label=arguments.label, system_prompt=_text_of(prompt) if prompt else None,
-            temperature=arguments.temperature, base_url=arguments.base_url, api=arguments.api,
-            extra={name: value for name, value in extra.items() if value is not None} or None,
+            temperature=arguments.temperature, max_tokens=arguments.max_tokens, seed=arguments.seed,
+            tool_choice=arguments.tool_choice, parallel_tool_calls=arguments.parallel_tool_calls,
+            reasoning_effort=arguments.reasoning_effort, base_url=arguments.base_url, api=arguments.api, extra=extra,
             tools=arguments.tools, cases=arguments.case, tags=arguments.tag, limit=arguments.limit,
             max_errors=arguments.max_errors, judge_model=arguments.judge_model,
             judge_base_url=arguments.judge_base_url, batch=arguments.batch, dry=arguments.dry_run,

@@ -25,8 +25,12 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--api", choices=("chat", "responses"), help="which API of the endpoint (default: chat)")
     add("--system-prompt", metavar="FILE", type=Path, help="a text file that replaces the dataset's system prompt")
     add("--temperature", type=float, metavar="T")
-    add("--max-tokens", type=int, metavar="N", help="the longest reply to ask for")
-    add("--seed", type=int)
+    add("--max-tokens", type=int, metavar="N", help="the longest reply, by whichever name the endpoint has for it")
+    add("--seed", type=int, metavar="N")
+    add("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool that is to be called")
+    add("--parallel-tool-calls", action=argparse.BooleanOptionalAction, help="allow several calls in a reply, or not")
+    add("--reasoning-effort", metavar="LEVEL", help="such as low, medium or high")
+    add("--extra", metavar="JSON", help="any other fields of the request, such as '{\"top_p\": 0.9}'")
     add("--tools", metavar="FILE", help="tool definitions, for a dataset without its own")
     add("--trials", type=int, default=1, help="attempts at each case (default: 1)")
     add("--case", action="append", metavar="ID", help="only this case; may be repeated")
@@ -64,3 +68,18 @@ def limits(parser: argparse.ArgumentParser) -> None:
 def results(parser: argparse.ArgumentParser) -> None:
     """Where the results are."""
     parser.add_argument("--results-dir", metavar="FOLDER", help="default: EVALKIT_RESULTS, else the project's results/")
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """The fields that --extra gives. Raises SettingsError where it is no JSON object."""
+    from . import jsontext
+    from .errors import SettingsError
+
+    try:
+        value = jsontext.read(text)
+        why = f"it is {text.strip():.60}"
+    except jsontext.JsonTextError as error:
+        value, why = None, f"{error} in {text:.60}"
+    if not isinstance(value, dict):
+        raise SettingsError(f"--extra must be a JSON object such as '{{\"top_p\": 0.9}}': {why}")
+    return value

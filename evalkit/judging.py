@@ -1,8 +1,8 @@
 """Asking a judge: in the form that its endpoint takes, once more where a reply states no choice.
 
 Forms, the best first: a JSON schema whose `choice` is an enumeration, the call of a function, plain text. Which of
-them an endpoint takes, and whether it takes a temperature and which limit of tokens, is found out with the first
-question and kept for the session: what was refused once is not sent again.
+them an endpoint takes, and whether it takes a temperature and a limit of tokens, is found out with the first question
+and kept for the session: what was refused once is not sent again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from .prices import Prices, cost
 from .records import Turn, Usage, Verdict
 from .retries import Notify
 from .tools import Tool
+from .wire import LIMITS
 
 FORMS = ("json_schema", "tool_call", "text")
 UNREADABLE = "judge_unreadable"
-_LIMITS = ("max_tokens", "max_completion_tokens", None)
-_NOT_OURS = (
-    "response_format", "tool_choice", "parallel_tool_calls", "stop",
-    "max_tokens", "max_completion_tokens", "max_output_tokens",
-)  # fmt: skip
+_NOT_OURS = ("response_format", "tool_choice", "parallel_tool_calls", "stop", "max_tokens")
 _ABOUT_FORM = ("response_format", "json_schema", "json schema", "schema", "structured", "grammar", "text.format")
 _ABOUT_TOOLS = ("tool", "function")
 _MAYBE_ABOUT_MANNER = ("HTTP 400", "HTTP 422")  # refusals that may be about it though they do not say so
@@ -36,31 +33,31 @@ _MAYBE_ABOUT_MANNER = ("HTTP 400", "HTTP 422")  # refusals that may be about it 
 
 @dataclass(frozen=True)
 class Manner:
-    """How a judge is asked: the form, with temperature 0 or without, and the name of the limit of tokens."""
+    """How a judge is asked: the form, with temperature 0 or without, with a limit of tokens or without."""
 
     form: str = FORMS[0]
     temperature: bool = True
-    limit: str | None = _LIMITS[0]
+    limit: bool = True
 
     def simpler(self, refused: str) -> Manner | None:
         """The manner without what a refusal names; without its form where it names nothing; None: no simpler one."""
         words = refused.lower()
         if self.temperature and "temperature" in words:
             return replace(self, temperature=False)
-        if self.limit and (self.limit in words or "max_completion_tokens" in words):
-            return replace(self, limit=_LIMITS[_LIMITS.index(self.limit) + 1])
+        if self.limit and any(name in words for name in LIMITS):
+            return replace(self, limit=False)
         if self.form != "text":
             return replace(self, form=FORMS[FORMS.index(self.form) + 1])
         if self.temperature:
             return replace(self, temperature=False)
-        return replace(self, limit=None) if self.limit else None
+        return replace(self, limit=False) if self.limit else None
 
     def names(self, refused: str) -> bool:
         """Whether a refusal is about something in this manner."""
         words = refused.lower()
         about_form = {"json_schema": _ABOUT_FORM, "tool_call": _ABOUT_TOOLS, "text": ()}[self.form]
         settings = ("temperature",) if self.temperature else ()
-        limits = (self.limit,) if self.limit else ()
+        limits = LIMITS if self.limit else ()
         return any(word in words for word in (*about_form, *settings, *limits))
 
     def tools(self, choices: Sequence[str]) -> tuple[Tool, ...]:
@@ -74,7 +71,7 @@ class Manner:
         sent: dict[str, Any] = dict.fromkeys(_NOT_OURS)
         sent["temperature"] = 0.0 if self.temperature else None
         if self.limit:
-            sent[self.limit] = max_tokens
+            sent["max_tokens"] = max_tokens
         if self.form == "json_schema":
             verdict = {"name": "verdict", "strict": True, "schema": _schema(choices)}
             sent["response_format"] = {"type": "json_schema", "json_schema": verdict}

@@ -10,25 +10,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from . import request_failures, wire
+from . import model_settings, request_failures, streaming, wire
 from .callables import CallableModel
 from .endpoints import Address, address_of, mask_log
 from .errors import SettingsError
 from .lexical import LexicalBaseline
-from .masking import STARS, Mask, masked_fields, secrets_in_environment, secrets_in_fields
+from .masking import Mask, masked_fields, secrets_in_environment, secrets_in_fields
 from .nearmiss import did_you_mean
 from .posting import Post
 from .records import Turn
 from .replies import read_reply
 from .request_failures import Failure
 from .retries import MAX_ATTEMPTS, Asking, Clock, Gate, Notify
+from .terms import Terms
 from .tools import Tool
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallableModel", "LexicalBaseline", "Model", "OpenAIModel", "Session", "as_model"]
 
-APIS = tuple(wire.PATHS)
 LEXICAL = "lexical"
-_SENT_BESIDE = ("extra_headers", "extra_query", "extra_body")
 _CONNECT_S = 15.0
 
 
@@ -73,18 +71,22 @@ class Model(Protocol):
 class OpenAIModel:
     """A model behind an OpenAI-compatible endpoint.
 
-    Parameters
-    ----------
+        Parameters
+        ----------
     base_url : default: the environment's OPENAI_BASE_URL, else OpenAI's own. Credentials in it are sent, never shown.
-    temperature : None leaves it to the endpoint.
-    api : "chat" (Chat Completions) or "responses".
-    extra : further fields of the request (`seed`, `max_tokens`, `tool_choice`, …; None leaves one out). As in the
-        client library, `extra_headers`, `extra_query` and `extra_body` are sent beside them.
-    api_key : default: OPENAI_API_KEY. A server of your own needs none.
-    timeout : seconds from sending a request to the end of its answer.
-    max_attempts : requests for one case where it fails; those refused for their rate do not count. 1: never again.
+        temperature : None leaves it to the endpoint.
+        api : "chat" (Chat Completions) or "responses".
+        extra : further fields of the request (`top_p`, …; None leaves one out). As in the client library,
+            `extra_headers`, `extra_query` and `extra_body` are sent beside them.
+        api_key : default: OPENAI_API_KEY. A server of your own needs none.
+        timeout : seconds from sending a request to the end of its answer.
+        max_attempts : requests for one case where it fails; those refused for their rate do not count. 1: never again.
+        max_tokens : the longest reply, under whichever name the endpoint takes (`max_completion_tokens`, …).
+        seed, parallel_tool_calls, reasoning_effort : sent as the API spells them.
+        tool_choice : "auto", "none", "required", a tool's name, or a mapping as the APIs have it.
 
-    Raises SettingsError where it cannot be asked as it stands.
+    Settings are kept as fields of `extra`. An endpoint that says that it only streams is asked for streams.
+        Raises SettingsError where it cannot be asked as it stands.
     """
 
     def __init__(
@@ -97,12 +99,22 @@ class OpenAIModel:
         api_key: str | None = None,
         timeout: float = 120.0,
         max_attempts: int = MAX_ATTEMPTS,
+        *,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        parallel_tool_calls: bool | None = None,
+        reasoning_effort: str | None = None,
     ):
-        _check(name, temperature, api, extra, timeout, max_attempts)
+        given = {
+            "max_tokens": max_tokens, "seed": seed, "tool_choice": tool_choice,
+            "parallel_tool_calls": parallel_tool_calls, "reasoning_effort": reasoning_effort,
+        }  # fmt: skip
+        model_settings.check(name, api, temperature=temperature, timeout=timeout, max_attempts=max_attempts)
+        self._extra = model_settings.merged(given, extra)
         self.name, self.api, self.timeout, self.max_attempts = name.strip(), api, timeout, max_attempts
         self.temperature = None if temperature is None else float(temperature)
         self.clock = Clock()
-        self._extra = dict(extra or {})
         self._address = address_of(base_url, api_key)
         secrets = (*self._address.secrets, *secrets_in_fields(self._extra), *secrets_in_environment())
         self._mask = Mask.of(*secrets)
@@ -133,9 +145,10 @@ class OpenAISession:
 
     def __init__(self, model: OpenAIModel, post: Post, address: Address, mask: Mask, extra: Mapping[str, Any]) -> None:
         self._model, self._post, self._address, self._mask = model, post, address, mask
-        beside = extra.get("extra_body") or {}
-        own = {name: value for name, value in extra.items() if name not in _SENT_BESIDE}
-        self._settings = {"temperature": model.temperature, **own, **beside}
+        sent = {name: value for name, value in model_settings.fields(extra) if value is not None}
+        self._settings = {"temperature": model.temperature, **wire.plain(sent)}
+        self._first_limit = _first_limit(model.api, sent, address)
+        self.terms = Terms(self._first_limit)
         self._gate = Gate(model.clock)
         self._offered: tuple[Sequence[Tool], wire.Offer] = ((), wire.Offer())
 
@@ -148,8 +161,8 @@ class OpenAISession:
         notify: Notify | None = None,
     ) -> Turn:
         """The Turn that answers the messages, after as many attempts as it takes."""
-        body, offer = self.request(messages, tools, extra)
-        send = partial(self._send, json.dumps(body).encode(), offer.own, wire.limit_of(body))
+        body, offer = self._body(messages, tools, extra)
+        send = partial(self._send, body, offer.own, {})
         asking = Asking(send, self._gate, self._model.max_attempts, notify or (lambda text: None))
         return await asking.run()
 
@@ -164,9 +177,15 @@ class OpenAISession:
         tools: Sequence[Tool] = (),
         extra: Mapping[str, Any] | None = None,
     ) -> tuple[dict[str, Any], wire.Offer]:
-        """The body that is sent for the messages, and the tools as it offers them."""
+        """The body that is sent for the messages where it is not streamed, and the tools as it offers them."""
+        body, offer = self._body(messages, tools, extra)
+        return replace(self.terms, streams=False).put(body, counts=False), offer
+
+    def _body(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Tool], extra: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any], wire.Offer]:
         offer = self._offer(tools)
-        settings = {**self._settings, **(extra or {})}
+        settings = {**self._settings, **wire.plain(extra or {})}
         return wire.body_of(self._model.name, messages, offer, settings, self._model.api), offer
 
     def _offer(self, tools: Sequence[Tool]) -> wire.Offer:
@@ -175,19 +194,46 @@ class OpenAISession:
             self._offered = (tools, wire.offer_of(tools, self._model.api))
         return self._offered[1]
 
-    async def _send(self, body: bytes, names: Mapping[str, str], limit: int | None) -> Turn | Failure:
-        model, host = self._model, self._address.host
+    async def _send(
+        self, body: Mapping[str, Any], names: Mapping[str, str], refused: dict[Terms, Turn | Failure]
+    ) -> Turn | Failure | None:
+        """What came back; None where the endpoint is to be asked again, on the terms that it told. `refused`: on which
+        terms it was asked so far, in vain.
+        """
+        model, host, terms = self._model, self._address.host, self.terms
+        sent = json.dumps(terms.put(body, counts=model.api == "chat")).encode()
         try:
             async with asyncio.timeout(model.timeout):
-                response = await self._post.send(body)
+                response = await self._post.send(sent)
+            content = response.content
+            if response.is_success and streaming.is_stream(response.headers.get("content-type", ""), content):
+                content = streaming.whole_body(content, model.api)
         except Exception as error:
             return request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
+        outcome: Turn | Failure
         if response.is_success:
-            return read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
-        if response.is_redirect:
+            outcome = read_reply(content, model.api, names=names, limit=wire.limit_of(body), mask=self._mask)
+            kind = outcome.error_kind
+        elif response.is_redirect:
             return request_failures.redirected(response, str(response.url), host, mask=self._mask)
-        now = model.clock.time_of_day()
-        return self._advised(request_failures.refused(response, host, mask=self._mask, now=now), response.status_code)
+        else:
+            now = model.clock.time_of_day()
+            failure = request_failures.refused(response, host, mask=self._mask, now=now)
+            outcome = self._advised(failure, response.status_code)
+            kind = outcome.kind
+        is_refusal = kind == "bad_request" or response.status_code in (500, 501)
+        # Of a body with status 200, only one that is an error from its beginning: the rest is the model's own words.
+        is_refusal = is_refusal or (kind == "bad_response" and b'"error"' in content[:200])
+        wanted = terms.wanted(body, content) if is_refusal else {}
+        if not wanted:
+            return outcome
+        refused[terms] = outcome
+        self.terms = replace(self.terms, **wanted)
+        if self.terms not in refused:
+            return None
+        outcome = refused[self.terms]  # none of its names is taken
+        self.terms = replace(self.terms, limit=self._first_limit)
+        return outcome
 
     def _advised(self, failure: Failure, status: int) -> Failure:
         """The failure, with what to do where a base URL was given without its path."""
@@ -247,40 +293,11 @@ def _client(address: Address, timeout_s: float, extra: Mapping[str, Any]) -> tup
     return client, http
 
 
-def _check(name: Any, temperature: Any, api: Any, extra: Any, timeout: Any, max_attempts: Any) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise SettingsError(f"a model's name must be text, got {name!r}")
-    if temperature is not None and not _is_number(temperature):
-        raise SettingsError(f"temperature must be a number of 0 or more, got {temperature!r}")
-    if api not in APIS:
-        raise SettingsError(f"api must be 'chat' or 'responses', got {api!r}.{did_you_mean(str(api), APIS)}")
-    if not _is_number(timeout) or timeout == 0:
-        raise SettingsError(f"timeout must be a number of seconds above 0, got {timeout!r}")
-    if isinstance(max_attempts, bool) or not isinstance(max_attempts, int) or max_attempts < 1:
-        raise SettingsError(f"max_attempts must be at least 1, got {max_attempts!r}")
-    if extra is not None:
-        _check_extra(extra)
-
-
-def _check_extra(extra: Any) -> None:
-    if not isinstance(extra, Mapping):
-        raise SettingsError(f"extra must be a mapping of request fields, such as {{'seed': 7}}, got {extra!r}")
-    try:
-        text = json.dumps(extra, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise SettingsError(f"extra must hold JSON values alone: {error}") from None
-    for name in (*wire.OWN_FIELDS, "temperature"):
-        if name in extra:
-            raise SettingsError(f"extra cannot set {name!r}: evalkit sets it itself")
-    for name in _SENT_BESIDE:
-        if not isinstance(extra.get(name) or {}, Mapping):
-            raise SettingsError(f"{name} must be a mapping, got {extra[name]!r}")
-    for name, value in (extra.get("extra_headers") or {}).items():
-        if not isinstance(value, str) or not (name + value).isprintable() or not (name + value).isascii():
-            raise SettingsError(f"the header {name!r} must be plain text on one line")
-    if json.dumps(STARS) in text:
-        raise SettingsError(f"extra holds a masked value ({STARS}): a secret is not stored with a run. Give it anew.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+def _first_limit(api: str, settings: Mapping[str, Any], address: Address) -> str:
+    """The name of the limit that is tried first: what the API calls it, or the newer name that was given, or that all
+    models of OpenAI's own endpoint take.
+    """
+    newer, output = wire.LIMITS[1:]
+    if api == "responses":
+        return output
+    return newer if newer in settings or address.host == "api.openai.com" else wire.LIMIT

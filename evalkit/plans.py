@@ -22,8 +22,10 @@ from .jsontext import fingerprint
 from .jury import JudgeSpec, Jury, judge_url, make_jury
 from .lexical import LexicalBaseline
 from .models import LEXICAL, Model, as_model
+from .nearmiss import did_you_mean
 from .paths import project_dir, slug
 from .prices import Prices, load_prices
+from .wire import called
 
 LONGEST_LABEL = 200  # characters
 
@@ -70,6 +72,11 @@ def make_plan(
     label: str | None = None,
     system_prompt: str | None = None,
     temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    tool_choice: str | Mapping[str, Any] | None = None,
+    parallel_tool_calls: bool | None = None,
+    reasoning_effort: str | None = None,
     base_url: str | None = None,
     api: str | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -94,12 +101,17 @@ def make_plan(
         loaded = replace(loaded, system_prompt=system_prompt)
     selection: dict[str, Any] = {"cases": _listed(cases), "tags": _listed(tags), "limit": limit}
     chosen = loaded.select(**selection)
-    settings = {"temperature": temperature, "base_url": base_url, "api": api, "extra": extra}
+    settings = {
+        "temperature": temperature, "max_tokens": max_tokens, "seed": seed, "tool_choice": tool_choice,
+        "parallel_tool_calls": parallel_tool_calls, "reasoning_effort": reasoning_effort, "base_url": base_url,
+        "api": api, "extra": extra,
+    }  # fmt: skip
     given = {name: value for name, value in settings.items() if value is not None}
     wanted = model or default_model()
     if dry and isinstance(wanted, str) and wanted != LEXICAL:
         given["api_key"] = "not needed"
     asked = as_model(wanted, **given)
+    _check_choice(tool_choice, [tool.name for tool in chosen.tools])
     if batch:
         check_batch(asked)
     _refuse_baseline(asked, chosen)
@@ -222,6 +234,14 @@ def _refuse_baseline(model: Model, dataset: Dataset) -> None:
             "`--model gpt-4.1-mini` with OPENAI_API_KEY, or one on a server of your own with OPENAI_BASE_URL "
             "(Ollama, llama.cpp, vLLM). In Python a function `messages, tools -> str` will do too."
         )
+
+
+def _check_choice(choice: Any, tools: Sequence[str]) -> None:
+    """Raise SettingsError where `tool_choice` names what is no tool of the dataset."""
+    name = called(choice)
+    if name is not None and name not in tools:
+        allowed = f"'auto', 'none', 'required' or one of {', '.join(tools) or 'no tools'}"
+        raise SettingsError(f"tool_choice must be {allowed}, got {name!r}.{did_you_mean(name, tools)}")
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str] | None:

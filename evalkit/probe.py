@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
-from .models import Model, Session
+from .models import Model, OpenAISession, Session
 from .records import Turn
+from .terms import Terms
 from .tools import Tool
+from .wire import LIMIT
 
 _PLACE = {"type": "object", "properties": {"directory": {"type": "string"}}, "required": ["directory"]}
 _CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -41,7 +43,7 @@ class Finding:
 async def probe(model: Model, notify: Callable[[str], None] | None = None) -> list[Finding]:
     """What the model's endpoint can do, in the order asked; ends early where it does not answer at all.
 
-    Sends up to nine small requests, one after another. A model that is no endpoint is not asked for settings.
+    Sends up to ten small requests, one after another. A model that is no endpoint is not asked for settings.
     """
     async with model.session() as session:
         return [finding async for finding in _findings(model, _Asker(session, notify))]
@@ -51,6 +53,11 @@ async def probe(model: Model, notify: Callable[[str], None] | None = None) -> li
 class _Asker:
     session: Session
     notify: Callable[[str], None] | None
+
+    @property
+    def terms(self) -> Terms | None:
+        """On what terms the endpoint takes requests, as far as it has told."""
+        return self.session.terms if isinstance(self.session, OpenAISession) else None
 
     async def __call__(self, text: str, tools: Sequence[Tool] = (), **extra: Any) -> Turn:
         return await self.session.ask([{"role": "user", "content": text}], tools, extra=extra, notify=self.notify)
@@ -63,14 +70,17 @@ async def _findings(model: Model, ask: _Asker) -> AsyncIterator[Finding]:
         return
     took = "" if plain.latency_s is None else f" (in {plain.latency_s:.1f} s)"
     yield Finding("answers", True, f"It answers{took}.")
+    if ask.terms is not None and ask.terms.streams:
+        yield Finding("streams", True, "It only streams: replies are asked for as streams, and put together.")
     offered = await ask(_CALLING, TOOLS)
     yield _sees_tools(plain, offered)
     yield _calls_tools(offered)
     if model.settings.get("kind") != "openai":
         return
-    settings = {"temperature": 0, "parallel_tool_calls": False, "seed": 7}
+    settings = {"temperature": 0, "max_tokens": 512, "parallel_tool_calls": False, "seed": 7}
     for name, value in settings.items():
-        yield _takes(name, value, await ask(_CALLING, TOOLS, **{name: value}))
+        turn = await ask(_CALLING, TOOLS, **{name: value})
+        yield _takes(name, value, turn, ask.terms.limit if ask.terms is not None and name == LIMIT else name)
     yield _keeps_to_choice(await ask(_TALKING, TOOLS, tool_choice="required"))
     yield _keeps_to_schema(await ask("What colour is a clear sky? Answer as JSON.", response_format=_FORMAT))
 
@@ -106,9 +116,10 @@ def _calls_tools(offered: Turn) -> Finding:
     return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
 
 
-def _takes(name: str, value: Any, turn: Turn) -> Finding:
+def _takes(name: str, value: Any, turn: Turn, known_as: str | None = None) -> Finding:
     if turn.error_kind is None:
-        return Finding(name, True, f"It takes {name} = {value!r}.")
+        other = f" (as {known_as})" if known_as not in (None, name) else ""
+        return Finding(name, True, f"It takes {name} = {value!r}{other}.")
     if turn.error_kind == "bad_request":
         return Finding(name, False, f"It refuses {name} = {value!r}: {turn.error}")
     return Finding(name, None, f"That could not be told: {turn.error}")

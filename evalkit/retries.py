@@ -31,7 +31,7 @@ _WINDOW = 50  # requests over which refusals are looked at
 _BY_CHANCE = 0.1  # refusals up to this share are no sign of too many at once
 
 Notify = Callable[[str], None]
-Send = Callable[[], Awaitable[Turn | Failure]]
+Send = Callable[[], Awaitable[Turn | Failure | None]]  # None: to be sent again at once, as it is asked otherwise now
 
 
 @dataclass
@@ -162,6 +162,7 @@ class Asking:
     gate: Gate
     max_attempts: int = MAX_ATTEMPTS
     notify: Notify = field(default=lambda text: None)
+    _otherwise: int = 0
     _refusals: int = 0
     _timeouts: int = 0
     _others: int = 0
@@ -177,15 +178,18 @@ class Asking:
                 latency = clock.now() - started
                 request.answered = isinstance(outcome, Turn)
                 request.refused = isinstance(outcome, Failure) and outcome.kind == "rate_limit"
+            if outcome is None:
+                self._otherwise += 1
+                continue
             if isinstance(outcome, Turn):
-                attempts = 1 + self._refusals + self._timeouts + self._others
+                attempts = 1 + self._otherwise + self._refusals + self._timeouts + self._others
                 return replace(outcome, attempts=attempts, latency_s=latency)
             self._count(outcome)
             if self._is_last(outcome):
                 return Turn(
                     error_kind=outcome.kind,
                     error=outcome.error + _too_long(outcome.asked_s),
-                    attempts=self._refusals + self._timeouts + self._others,
+                    attempts=self._otherwise + self._refusals + self._timeouts + self._others,
                 )
             wait = self._wait_s(outcome)
             if wait > 0 or outcome.asked:

@@ -37,6 +37,11 @@ def run(
     label: str | None = None,
     system_prompt: str | None = None,
     temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    tool_choice: str | Mapping[str, Any] | None = None,
+    parallel_tool_calls: bool | None = None,
+    reasoning_effort: str | None = None,
     base_url: str | None = None,
     api: str | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -61,7 +66,8 @@ def run(
     model : a model's name (EVALKIT_MODEL, else gpt-4.1-mini), "lexical", a Model, or a callable
         `messages, tools -> Turn | str | ToolCall`.
     trials, concurrency : attempts at each case; requests at once.
-    system_prompt, temperature, base_url, api, extra : settings; `extra` is sent with every request.
+    system_prompt, temperature, max_tokens, seed, tool_choice, parallel_tool_calls, reasoning_effort, base_url, api,
+        extra : settings as OpenAIModel has them; `extra` holds any other fields of the request.
     cases, tags, limit : select by case id, by tag, the first so many.
     max_errors : stop when more trials end in errors: a share of the planned ones below 1, a count from 1 on.
     prices : USD per million tokens, `{model: {"input": …, "output": …}}`; default: the project's pyproject.toml.
@@ -82,8 +88,10 @@ def run(
     """
     plan = make_plan(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
-        temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
-        limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
+        temperature=temperature, max_tokens=max_tokens, seed=seed, tool_choice=tool_choice,
+        parallel_tool_calls=parallel_tool_calls, reasoning_effort=reasoning_effort,
+        base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags, limit=limit,
+        max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
         batch=batch,
     )  # fmt: skip
     return _told(start_recording(plan, results_dir=results_dir, save=save).drive(progress=progress))
@@ -98,6 +106,11 @@ async def run_async(
     label: str | None = None,
     system_prompt: str | None = None,
     temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    tool_choice: str | Mapping[str, Any] | None = None,
+    parallel_tool_calls: bool | None = None,
+    reasoning_effort: str | None = None,
     base_url: str | None = None,
     api: str | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -120,8 +133,10 @@ async def run_async(
     """
     plan = make_plan(
         dataset, model=model, trials=trials, concurrency=concurrency, label=label, system_prompt=system_prompt,
-        temperature=temperature, base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags,
-        limit=limit, max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
+        temperature=temperature, max_tokens=max_tokens, seed=seed, tool_choice=tool_choice,
+        parallel_tool_calls=parallel_tool_calls, reasoning_effort=reasoning_effort,
+        base_url=base_url, api=api, extra=extra, tools=tools, cases=cases, tags=tags, limit=limit,
+        max_errors=max_errors, prices=prices, judge_model=judge_model, judge_base_url=judge_base_url,
         batch=batch,
     )  # fmt: skip
     return _told(await start_recording(plan, results_dir=results_dir, save=save).carry_out(progress=progress))

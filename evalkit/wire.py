@@ -14,8 +14,9 @@ from typing import Any
 from .tools import Tool, wire_names
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
-OWN_FIELDS = ("model", "messages", "input", "tools", "stream", "n")  # fields that settings may not set
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+LIMIT = "max_tokens"  # what the limit of output tokens is called here, by whichever of its names it is sent
+LIMITS = (LIMIT, "max_completion_tokens", "max_output_tokens")
+CHOICES = ("auto", "none", "required", "any")  # "any" is what some servers call "required"
 _ABOUT_TOOLS = ("tool_choice", "parallel_tool_calls")
 
 
@@ -39,7 +40,9 @@ def offer_of(tools: Sequence[Tool], api: str) -> Offer:
 def body_of(
     model: str, messages: Sequence[Mapping[str, Any]], offer: Offer, settings: Mapping[str, Any], api: str
 ) -> dict[str, Any]:
-    """The body of a request. A setting of None is left out; settings about tools are left out without tools."""
+    """The body of a request, its limit under the name that it has here. A setting of None is left out; settings about
+    tools are left out without tools.
+    """
     chosen = {name: value for name, value in settings.items() if value is not None}
     if api == "responses":
         chosen = _as_responses_settings(chosen)
@@ -48,25 +51,40 @@ def body_of(
         body = {"model": model, "messages": [_chat_message(message, offer) for message in messages]}
     if offer.definitions:
         body["tools"] = list(offer.definitions)
-        if isinstance(chosen.get("tool_choice"), Mapping):
-            chosen["tool_choice"] = _renamed_choice(chosen["tool_choice"], offer, api)
+        if "tool_choice" in chosen:
+            chosen["tool_choice"] = _choice(chosen["tool_choice"], offer, api)
     else:
         chosen = {name: value for name, value in chosen.items() if name not in _ABOUT_TOOLS}
     return {**body, **chosen}
 
 
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the limit of tokens under one name."""
+    return {LIMIT if name in LIMITS else name: value for name, value in settings.items()}
+
+
+def called(choice: Any) -> str | None:
+    """The tool that a `tool_choice` demands by name; None where it leaves that open."""
+    if isinstance(choice, str):
+        return None if choice in CHOICES else choice
+    named = choice.get("function", choice) if isinstance(choice, Mapping) and choice.get("type") == "function" else None
+    name = named.get("name") if isinstance(named, Mapping) else named
+    return name if isinstance(name, str) else None
+
+
 def limit_of(body: Mapping[str, Any]) -> int | None:
     """How many output tokens the request allows; None where it does not say."""
-    given = [body[name] for name in _LIMITS if name in body]
+    given = [body[name] for name in LIMITS if name in body]
     return min((n for n in given if isinstance(n, int) and not isinstance(n, bool)), default=None)
 
 
-def _renamed_choice(choice: Mapping[str, Any], offer: Offer, api: str) -> dict[str, Any]:
-    function = choice.get("function")
-    if not isinstance(function, Mapping):
-        return _renamed(choice, offer)
-    renamed = _renamed(function, offer)
-    return {"type": "function", **renamed} if api == "responses" else {**choice, "function": renamed}
+def _choice(choice: Any, offer: Offer, api: str) -> Any:
+    """A `tool_choice` as the API spells it; a tool is named as it is sent."""
+    name = called(choice)
+    if name is None:
+        return choice
+    named = {"name": offer.sent.get(name, name)}
+    return {"type": "function", **named} if api == "responses" else {"type": "function", "function": named}
 
 
 def _renamed(named: Mapping[str, Any], offer: Offer) -> dict[str, Any]:
@@ -140,9 +158,8 @@ def _part(part: Any, side: str) -> Any:
 def _as_responses_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings in the spelling of the Responses API, whichever they were given in."""
     found = dict(settings)
-    for name in ("max_tokens", "max_completion_tokens"):
-        if name in found:
-            found["max_output_tokens"] = found.pop(name)
+    if effort := found.pop("reasoning_effort", None):
+        found["reasoning"] = {**(found.get("reasoning") or {}), "effort": effort}
     wanted = found.pop("response_format", None)
     if isinstance(wanted, Mapping):
         flat = {"type": wanted.get("type"), **(wanted.get("json_schema") or {})}

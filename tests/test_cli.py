@@ -96,6 +96,59 @@ def test_a_dry_run_knows_the_cost_from_the_users_prices(evalkit, tmp_path, monke
     assert re.search(r"About \d+ input tokens, and USD 0\.000\d", output)
 
 
+def test_settings_of_the_command_line_are_sent_with_every_request(evalkit, endpoint):
+    code, _, errors = evalkit(
+        "run", "file_tools", "--model", "mock-small", "--temperature", 0, "--max-tokens", 500, "--seed", 7,
+        "--tool-choice", "read_file", "--no-parallel-tool-calls", "--reasoning-effort", "low",
+        "--extra", '{"top_p": 0.9, "extra_body": {"top_k": 5}}',
+    )  # fmt: skip
+    assert (code, errors) == (0, "")
+    sent = {
+        "temperature": 0.0, "max_tokens": 500, "seed": 7, "parallel_tool_calls": False, "reasoning_effort": "low",
+        "top_p": 0.9, "top_k": 5, "tool_choice": {"type": "function", "function": {"name": "read_file"}},
+    }  # fmt: skip
+    bodies = [request.body for request in endpoint.requests]
+    assert [{name: body.get(name) for name in sent} for body in bodies] == [sent] * 6
+
+
+def test_a_limit_goes_out_under_the_name_that_the_endpoint_takes_and_no_case_fails_of_it(evalkit, endpoint):
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def script(request):
+        refused = fails(400, words, "unsupported_parameter")
+        return refused if "max_tokens" in request.body else pick_by_words(request)
+
+    endpoint.script = script
+    code, output, errors = evalkit(
+        "run", "file_tools", "--model", "gpt-5-mini", "--max-tokens", 500, "--concurrency", 3
+    )
+    assert (code, errors) == (0, "")
+    assert "Passed: 5/6" in output
+    assert [request.body.get("max_completion_tokens") for request in endpoint.requests].count(500) == 6
+    assert len(endpoint.requests) <= 6 + 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--extra", "{top_p: 1}"), "--extra must be a JSON object such as '{\"top_p\": 0.9}': "),
+        (("--extra", "[1]"), "--extra must be a JSON object such as '{\"top_p\": 0.9}': it is [1]"),
+        (("--extra", '{"seed": 1, "seed": 2}'), "--extra must be a JSON object"),
+        (("--extra", '{"stream": true}'), "extra cannot set 'stream': evalkit sets it itself"),
+        (("--extra", '{"extra_body": {"model": "x"}}'), "extra_body cannot set 'model': evalkit sets it itself"),
+        (("--extra", '{"max_output_tokens": 5}', "--max-tokens", "6"), "max_tokens is given twice, 6 and 5"),
+        (("--max-tokens", "0"), "max_tokens must be a whole number of 1 or more, got 0"),
+        (("--tool-choice", "read_files"), "got 'read_files'. Did you mean 'read_file'?"),
+        (("--reasoning-effort", " "), "reasoning_effort must be a word such as 'low', got ' '"),
+    ],
+)  # fmt: skip
+def test_settings_that_cannot_be_meant_are_refused_before_anything_is_sent(evalkit, endpoint, words, said):
+    code, _, errors = evalkit("run", "file_tools", "--model", "mock-small", *words)
+    assert code == 2
+    assert said in errors
+    assert endpoint.requests == []
+
+
 def test_several_datasets_make_several_runs(evalkit):
     code, output, _ = evalkit("run", "file_tools", "support_desk", "--model", "mock-small")
     assert code == 0

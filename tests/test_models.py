@@ -226,6 +226,59 @@ async def test_fields_headers_and_query_can_be_sent_beside_the_settings(endpoint
     assert (request.headers["x-team"], request.path) == ("a", "/v1/chat/completions?v=2")
 
 
+ALL = {
+    "max_tokens": 50, "seed": 7, "tool_choice": "read_file", "parallel_tool_calls": False, "reasoning_effort": "low",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [ALL, {"extra": ALL}, {"extra": {"extra_body": ALL}}], ids=["own", "extra", "body"])
+async def test_settings_are_spelled_as_the_api_has_them(endpoint, api, given):
+    await ask(OpenAIModel("m", base_url=endpoint.url, api=api, **given))
+    body = {
+        name: value for name, value in endpoint.requests[0].body.items() if name not in ("input", "messages", "tools")
+    }
+    spelled = {
+        "chat": {
+            "max_tokens": 50,
+            "tool_choice": {"type": "function", "function": {"name": "read_file"}},
+            "reasoning_effort": "low",
+        },
+        "responses": {
+            "max_output_tokens": 50,
+            "tool_choice": {"type": "function", "name": "read_file"},
+            "reasoning": {"effort": "low"},
+        },
+    }
+    assert body == {"model": "m", "seed": 7, "parallel_tool_calls": False, **spelled[api]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "chat", "responses"),
+    [
+        *((word, word, word) for word in ("auto", "none", "required", "any")),
+        *(
+            (choice, {"type": "function", "function": {"name": "read_file"}}, {"type": "function", "name": "read_file"})
+            for choice in (
+                "read_file",
+                {"type": "function", "name": "read_file"},
+                {"type": "function", "function": {"name": "read_file"}},
+            )
+        ),
+        ({"type": "allowed_tools", "mode": "auto"},) * 3,
+    ],
+)
+async def test_a_tool_choice_goes_out_in_the_form_of_the_api(endpoint, choice, chat, responses):
+    for api, form in (("chat", chat), ("responses", responses)):
+        await ask(OpenAIModel("m", base_url=endpoint.url, api=api, tool_choice=choice))
+        assert endpoint.requests[-1].body["tool_choice"] == form
+
+
+async def test_reasoning_keeps_what_else_is_said_of_it(endpoint):
+    extra = {"reasoning": {"summary": "auto"}}
+    await ask(OpenAIModel("m", base_url=endpoint.url, api="responses", extra=extra, reasoning_effort="high"))
+    assert endpoint.requests[0].body["reasoning"] == {"summary": "auto", "effort": "high"}
+
+
 async def test_without_tools_nothing_is_said_of_tools(endpoint, api):
     model = OpenAIModel(
         "m", base_url=endpoint.url, api=api, extra={"tool_choice": "auto", "parallel_tool_calls": False}
@@ -393,9 +446,35 @@ async def test_a_bare_address_gets_the_advice_to_add_v1(endpoint):
         ({"temperature": float("nan")}, "temperature must be a number"),
         ({"timeout": 0}, "timeout must be a number of seconds above 0, got 0"),
         ({"max_attempts": 0}, "max_attempts must be at least 1, got 0"),
+        ({"max_tokens": 0}, "max_tokens must be a whole number of 1 or more, got 0"),
+        ({"max_tokens": True}, "max_tokens must be a whole number of 1 or more, got True"),
+        ({"max_tokens": "50"}, "max_tokens must be a whole number of 1 or more, got '50'"),
+        ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"tool_choice": ""}, "tool_choice must be 'auto', 'none', 'required', a tool's name, or a mapping"),
+        ({"tool_choice": True}, "tool_choice must be 'auto', 'none', 'required', a tool's name, or a mapping"),
+        ({"tool_choice": {"type": {1}}}, "must hold JSON values alone"),
+        ({"parallel_tool_calls": "no"}, "parallel_tool_calls must be True or False, got 'no'"),
+        ({"reasoning_effort": 3}, "reasoning_effort must be a word such as 'low', got 3"),
         ({"extra": [1]}, "extra must be a mapping"),
-        ({"extra": {"stream": True}}, "extra cannot set 'stream'"),
-        ({"extra": {"tools": []}}, "extra cannot set 'tools'"),
+        *(
+            ({"extra": extra}, f"{where} cannot set {name!r}: evalkit sets it itself")
+            for name in (
+                "model",
+                "messages",
+                "input",
+                "tools",
+                "functions",
+                "stream",
+                "stream_options",
+                "n",
+                "temperature",
+                "Stream",
+                "MODEL",
+                "streamOptions",
+                "N",
+            )
+            for where, extra in (("extra", {name: 1}), ("extra_body", {"extra_body": {name: 1}}))
+        ),
         ({"extra": {"a": float("nan")}}, "extra must hold JSON values alone"),
         ({"extra": {"extra_headers": "x"}}, "extra_headers must be a mapping, got 'x'"),
         ({"extra": {"extra_headers": {"X-A": "a\nb"}}}, "the header 'X-A' must be plain text on one line"),
@@ -407,6 +486,41 @@ def test_settings_that_cannot_be_meant_are_refused(given, words):
     with pytest.raises(SettingsError) as caught:
         OpenAIModel(**{"name": "m", "base_url": "http://localhost:1/v1", **given})
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"max_tokens": 50, "extra": {"max_tokens": 60}}, "max_tokens is given twice, 50 and 60 (in extra, as"),
+        ({"max_tokens": 50, "extra": {"max_completion_tokens": 50}}, "(in extra, as 'max_completion_tokens'): give it"),
+        ({"max_tokens": 50, "extra": {"extra_body": {"max_output_tokens": 6}}}, "(in extra, as 'max_output_tokens')"),
+        ({"max_tokens": 50, "extra": {"maxTokens": 6}}, "max_tokens is given twice"),
+        ({"extra": {"max_tokens": 50, "max_completion_tokens": 60}}, "max_tokens is given twice, 50 and 60"),
+        ({"extra": {"max_tokens": 50, "extra_body": {"max_tokens": 60}}}, "max_tokens is given twice, 50 and 60"),
+        ({"seed": 7, "extra": {"seed": 8}}, "seed is given twice"),
+        ({"tool_choice": "auto", "extra": {"tool_choice": "none"}}, "tool_choice is given twice"),
+        ({"tool_choice": "auto", "extra": {"function_call": "none"}}, "tool_choice is given twice"),
+        ({"parallel_tool_calls": True, "extra": {"parallel_tool_calls": False}}, "parallel_tool_calls is given twice"),
+        ({"reasoning_effort": "low", "extra": {"reasoning": {"effort": "high"}}}, "reasoning_effort is given twice"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_is_given_twice_is_refused(given, words):
+    with pytest.raises(SettingsError) as caught:
+        OpenAIModel("m", base_url="http://localhost:1/v1", **given)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"max_tokens": 50, "extra": {"max_tokens": None}},
+        {"extra": {"max_tokens": 50, "max_completion_tokens": 50}},
+        {"reasoning_effort": "low", "extra": {"reasoning": {"summary": "auto"}}},
+        {"max_tokens": 50, "extra": {"max_tokens_per_page": 3}},
+    ],
+)
+def test_what_is_no_second_value_is_taken(given):
+    OpenAIModel("m", base_url="http://localhost:1/v1", **given)
 
 
 def test_a_refused_address_shows_no_password():
@@ -421,6 +535,12 @@ def test_settings_make_the_same_model_again():
     kept = json.loads(json.dumps(model.settings))
     assert kept.pop("kind") == "openai"
     assert as_model("m", **kept).settings == model.settings
+
+
+def test_settings_are_stored_the_same_whether_in_extra_or_beside_it_so_that_old_runs_stay_comparable():
+    address = {"base_url": "http://localhost:1/v1"}
+    assert OpenAIModel("m", **address, **ALL).settings == OpenAIModel("m", **address, extra=ALL).settings
+    assert OpenAIModel("m", **address).settings["extra"] is None
 
 
 def test_as_model_takes_names_models_and_functions():

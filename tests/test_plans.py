@@ -22,6 +22,12 @@ def answers(messages, tools):
         ({"label": 5}, "a label must be one line of 1 to 200 printable characters, got 5"),
         ({"label": "two\nlines"}, "a label must be one line"),
         ({"model": ek.OpenAIModel}, "OpenAIModel is a kind of model; give one of it, such as OpenAIModel(…)"),
+        ({"max_tokens": 5}, "max_tokens: such settings belong to the model object itself"),
+        ({"model": "lexical", "seed": 5}, "the model 'lexical' takes no setting 'seed'"),
+        (
+            {"model": "m", "base_url": "http://localhost:1/v1", "tool_choice": "list_file"},
+            "or one of list_files, read_file, got 'list_file'. Did you mean 'list_files'?",
+        ),
         ({"cases": []}, "no case is named, so nothing would be selected"),
     ],
 )

@@ -43,11 +43,26 @@ async def findings(endpoint, script):
 
 async def test_a_capable_endpoint_passes_everything(endpoint):
     found = await findings(endpoint, capable)
-    names = ["answers", "sees tools", "calls tools", "temperature", "parallel_tool_calls", "seed", "tool_choice"]
-    assert {name: finding.ok for name, finding in found.items()} == dict.fromkeys([*names, "response_format"], True)
+    settings = ["temperature", "max_tokens", "parallel_tool_calls", "seed", "tool_choice", "response_format"]
+    names = ["answers", "sees tools", "calls tools", *settings]
+    assert {name: finding.ok for name, finding in found.items()} == dict.fromkeys(names, True)
     assert found["sees tools"].sentence == ("The model is shown the tools: 7 prompt tokens without tools, 47 with 2.")
     assert "got list_files" in found["calls tools"].sentence
-    assert len(endpoint.requests) == 7
+    assert found["max_tokens"].sentence == "It takes max_tokens = 512."
+    assert len(endpoint.requests) == 8
+
+
+async def test_the_name_of_the_limit_and_that_it_only_streams_are_told(endpoint):
+    def script(request):
+        if "stream" not in request.body:
+            return fails(400, "This model only supports streaming.")
+        return fails(400, "Unsupported parameter: 'max_tokens'") if "max_tokens" in request.body else capable(request)
+
+    found = await findings(endpoint, script)
+    assert [name for name, finding in found.items() if finding.ok is not True] == []
+    assert found["streams"].sentence == "It only streams: replies are asked for as streams, and put together."
+    assert found["max_tokens"].sentence == "It takes max_tokens = 512 (as max_completion_tokens)."
+    assert len(endpoint.requests) == 8 + 2
 
 
 async def test_an_endpoint_that_does_not_answer_ends_the_probe(endpoint):

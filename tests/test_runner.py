@@ -327,6 +327,36 @@ def test_resume_makes_the_model_again_from_the_stored_settings(endpoint, tmp_pat
     assert by_case(results, "error_kind")["read"] == "bad_request"
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"max_tokens": 50, "seed": 7}, {"max_tokens": 50, "seed": 7}),
+        ({"extra": {"max_tokens": 50, "top_p": 0.5}}, {"max_tokens": 50, "top_p": 0.5}),
+        ({"extra": {"max_completion_tokens": 50}}, {"max_completion_tokens": 50}),
+        (dict.fromkeys(("reasoning_effort", "tool_choice"), "none"),) * 2,
+    ],
+)  # fmt: skip
+def test_resume_sends_the_settings_of_the_run(endpoint, tmp_path, monkeypatch, given, sent):
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    endpoint.script = lambda request: fails(500, "boom")
+    monkeypatch.setattr("evalkit.retries.Clock.backoff", lambda self, earlier: 0.0)
+    ek.run(small(), model="mock-small", results_dir=tmp_path, progress=False, **given)
+    first = endpoint.requests[0].body
+    endpoint.script = pick_by_words
+    results = ek.resume("latest", errors=True, results_dir=tmp_path, progress=False)
+    assert results["error_kind"].isna().all()
+    assert {name: endpoint.requests[-1].body.get(name) for name in sent} == sent
+    assert endpoint.requests[-1].body.keys() == first.keys()
+
+
+def test_settings_given_apart_and_in_extra_make_runs_of_one_kind(endpoint, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    asked = {"model": "mock-small", "results_dir": tmp_path, "progress": False}
+    extra = {"max_tokens": 50, "seed": 7}
+    hashes = [ek.run(small(), **asked, **more)["settings_hash"].iloc[0] for more in (extra, {"extra": extra}, {}, {})]
+    assert hashes == ["ceeaf1a7ea4a"] * 2 + ["a22061ea0943"] * 2  # as they were before there were such settings
+
+
 def test_resuming_a_callables_run_needs_the_callable(tmp_path):
     def silent(messages, tools):
         raise RuntimeError("later")
