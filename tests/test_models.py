@@ -499,9 +499,9 @@ async def test_functions_of_every_kind_are_models(function, name):
         ("Hi", Turn(answer="Hi")),
         (ToolCall("read_file", {"path": "a"}), Turn(tool_calls=[ToolCall("read_file", {"path": "a"})])),
         ([ToolCall("a"), ToolCall("b")], Turn(tool_calls=[ToolCall("a"), ToolCall("b")])),
-        ([], Turn(flags=["empty"])),
-        ("", Turn(answer="", flags=["empty"])),
-        (Turn(), Turn(flags=["empty"])),
+        ([], Turn()),
+        ("", Turn(answer="")),
+        ("<think>x</think>Hi", Turn(answer="Hi", reasoning="<think>x</think>", flags=["thinking"])),
         (Turn(answer="Hi", usage={"input_tokens": 1}), Turn(answer="Hi", usage=Usage(1, None))),
     ],
 )
