@@ -79,7 +79,7 @@ class RunCounts:
             self._cases += 1
         self._outcomes[row.get("outcome") or "unknown"] += 1
         reason = row.get("finish_reason")
-        if reason and finish_reasons.meaning(reason) is None:
+        if isinstance(reason, str) and reason and finish_reasons.meaning(reason) is None:
             self._unknown_reasons[reason[:_LONGEST_REASON]] += 1
         if row["passed"] is None:
             self._error_kinds[row.get("error_kind") or "unknown"] += 1

@@ -97,7 +97,8 @@ def _choice(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any, Any]:
         return {}, None, usage
     if isinstance(choice.get("text"), str) and not choice.get("message"):  # legacy completions
         return choice, {"content": choice["text"]}, usage
-    return choice, {} if choice.get("message", "") is None else choice.get("message"), usage
+    is_bare = choice.get("message") is None and ("message" in choice or _reason(choice))  # a filter took the message
+    return choice, {} if is_bare else choice.get("message"), usage
 
 
 def _reason(choice: Mapping[str, Any]) -> str | None:
@@ -194,6 +195,8 @@ def _texts(content: Any) -> list[str]:
     """The texts in a message's content: itself, or those of its parts (not the parts that hold reasoning)."""
     if isinstance(content, str):
         return [content]
+    if isinstance(content, Mapping) and content.get("type") in _TEXT_PARTS:
+        content = [content]
     if isinstance(content, list):
         parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
         shown = [part for part in parts if isinstance(part, Mapping) and part.get("type", "text") in _TEXT_PARTS]
@@ -212,7 +215,7 @@ def _refusals(content: Any) -> list[Any]:
 def _thinking(content: Any) -> list[Any]:
     """The parts of a message's content that hold thinking."""
     parts = content if isinstance(content, list) else []
-    return [part for part in parts if isinstance(part, Mapping) and part.get("type") in ("thinking", "reasoning")]
+    return [part for part in parts if isinstance(part, Mapping) and str(part.get("type")) in _REASONING]
 
 
 def _words(reasoning: Any) -> Iterator[str]:

@@ -151,6 +151,7 @@ def test_a_null_message_is_an_empty_answer():
         ({"content": ["Hel", "lo"]}, "Hello"),
         ({"content": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "Hello"}]}, "Hello"),
         ({"content": {"capital": "Paris"}}, '{"capital": "Paris"}'),
+        ({"content": {"type": "text", "text": "Hello"}}, "Hello"),
         ({"content": 5}, "5"),
         ({"content": "Hello", "reasoning_content": "They greet me."}, "Hello"),
     ],
@@ -220,6 +221,7 @@ def test_thinking_is_kept_apart_from_the_answer(message, reasoning):
         ({"stop_reason": "max_tokens"}, "max_tokens"),
         ({"finish_reason": {"type": "length", "length": 9}}, "length"),
         ({"finish_reason": 7}, "7"),
+        ({"finish_reason": "eos_token", "native_finish_reason": None}, "eos_token"),
         ({}, None),
     ],
 )
@@ -257,6 +259,11 @@ def test_forms_that_gateways_pass_on_are_read_as_what_they_are(payload, answer, 
     assert (turn.answer, [call.name for call in turn.tool_calls], turn.finish_reason) == (answer, calls, reason)
     assert all(call.arguments == {"city": "Oslo"} for call in turn.tool_calls)
     assert "second_call" not in turn.flags
+
+
+def test_a_choice_without_its_message_was_filtered():
+    turn = chat_turn({"choices": [{"finish_reason": "content_filter", "content_filter_results": {"hate": {}}}]})
+    assert (turn.error_kind, turn.finish_reason, turn.flags) == (None, "content_filter", ("content_filter", "empty"))
 
 
 def test_the_tokens_that_ollama_counts_are_read():
