@@ -67,7 +67,7 @@ def chat_turn(
         return Failed(*failed)
     if not isinstance(payload, Mapping):
         return _bad("the body is not a JSON object", payload, mask)
-    choice, message, usage = _choice(payload)
+    choice, message = _choice(payload)
     if not isinstance(message, Mapping):
         return _bad("no usable choice in the reply", payload, mask)
     content = message.get("content")
@@ -77,28 +77,27 @@ def chat_turn(
         texts=_texts(content),
         refusals=[message.get("refusal"), *_refusals(content)],
         finish_reason=_reason(choice),
-        usage=usage,
+        usage=_usage(payload),
         limit=limit,
         reasoning=next((message[key] for key in _REASONING if message.get(key)), None) or _thinking(content),
         notes=[SECOND_CALL] if in_another_field else [],
     )
 
 
-def _choice(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any, Any]:
-    """The choice that counts, its message (None: there is none), and the usage."""
-    choices, usage = payload.get("choices"), payload.get("usage")
+def _choice(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+    """The choice that counts, and its message (None: there is none)."""
+    choices = payload.get("choices")
     if isinstance(payload.get("message"), Mapping) and not choices:  # Ollama
-        counts = {"prompt_tokens": payload.get("prompt_eval_count"), "completion_tokens": payload.get("eval_count")}
-        return payload, payload["message"], usage or counts
+        return payload, payload["message"]
     if isinstance(payload.get("content"), list) and not choices:  # Anthropic
-        return payload, payload, usage
+        return payload, payload
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
-        return {}, None, usage
+        return {}, None
     if isinstance(choice.get("text"), str) and not choice.get("message"):  # legacy completions
-        return choice, {"content": choice["text"]}, usage
+        return choice, {"content": choice["text"]}
     is_bare = choice.get("message") is None and ("message" in choice or _reason(choice))  # a filter took the message
-    return choice, {} if is_bare else choice.get("message"), usage
+    return choice, {} if is_bare else choice.get("message")
 
 
 def _reason(choice: Mapping[str, Any]) -> str | None:
@@ -127,7 +126,7 @@ def responses_turn(
         texts=[text for content in contents for text in _texts(content)],
         refusals=[words for content in contents for words in _refusals(content)],
         finish_reason=_responses_reason(status, payload.get("incomplete_details"), bool(calls)),
-        usage=payload.get("usage"),
+        usage=_usage(payload),
         limit=limit,
         reasoning=[item for item in output if item.get("type") == "reasoning"],
     )
@@ -164,7 +163,7 @@ def _turn(
     texts: list[str],
     refusals: Iterable[Any],
     finish_reason: str | None,
-    usage: Any,
+    usage: Usage,
     limit: int | None,
     reasoning: Any,
     notes: Iterable[str] = (),
@@ -178,9 +177,8 @@ def _turn(
     if refused and is_blank(answer):
         answer = refused
     thinking = "\n\n".join(words for words in _words(reasoning) if not is_blank(words))
-    counted = _usage(usage)
-    turn = Turn(calls, answer, finish_reason, counted, reasoning=thinking or None)
-    at_limit = limit is not None and counted.output_tokens is not None and counted.output_tokens >= limit
+    turn = Turn(calls, answer, finish_reason, usage, reasoning=thinking or None)
+    at_limit = limit is not None and usage.output_tokens is not None and usage.output_tokens >= limit
     flags = {
         "refused": bool(refused),
         "content_filter": is_filtered(turn),
@@ -237,7 +235,9 @@ def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
     return "length" if meaning(reason) == LENGTH else reason or status
 
 
-def _usage(given: Any) -> Usage:
+def _usage(payload: Mapping[str, Any]) -> Usage:
+    ollama = {"prompt_tokens": payload.get("prompt_eval_count"), "completion_tokens": payload.get("eval_count")}
+    given = payload.get("usage") or ollama
     return Usage.of(given if isinstance(given, Mapping) else None)
 
 
