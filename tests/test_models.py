@@ -106,7 +106,7 @@ async def test_legacy_function_calls_and_null_messages_arrive(endpoint):
         ("404", "bad_request", "The model `404` does not exist.", 1),
         ("html-200", "bad_response", "<html>Please log in</html>", 1),
         ("truncated-json", "bad_response", '{"id": "x", "choices": [{"index": 0, "mess', 1),
-        ("error-200", "bad_response", "upstream failed", 1),
+        ("error-200", "server", "upstream failed", 6),
         ("null-choices", "bad_response", '{"id": "x", "choices": null}', 1),
         ("no-choices", "bad_response", '{"id": "x", "choices": []}', 1),
     ],
