@@ -15,44 +15,29 @@ FILTERED, REFUSED, MALFORMED, FAILED = "filtered", "refused", "malformed", "fail
 
 _WORDS = {
     STOP: """
-        stop stopped end endturn endoftext endofsequence endofturn eos eot eog eostoken eosfound stopsequence stopstring
-        stopstringfound stopword stoptoken word complete completed success succeeded finish finished done normal natural
+        stop stopped end endturn endoftext endofsequence endofturn endofmessage eos eot eom eog eostoken eosfound
+        stopsequence stopstring stopstringfound stopword stoptoken word complete completed success succeeded finish
+        finished done normal natural
     """,
-    CALLS: """
-        toolcalls toolcall tooluse tooluses tools tool functioncall functioncalls requiresaction toolexecution
-    """,
+    CALLS: "toolcalls toolcall tooluse tooluses tools tool functioncall functioncalls requiresaction toolexecution",
     # Reached the limit of tokens or of the context, or is to be continued: the reply is not whole.
-    LENGTH: """
-        length limit errorlimit modellength maxlength maxtokens maximumtokens maxnewtokens maxoutput maxoutputtokens
-        maxcompletiontokens maxpredictedtokensreached context contextlength contextwindow modelcontextwindowexceeded
-        contextlengthexceeded incomplete notfinished truncated timelimit budget pauseturn pause compaction repetition
-    """,
-    FILTERED: """
-        contentfilter contentfiltered filtered filter safety recitation language blocklist blocked block
-        prohibitedcontent spii guardrailintervened sensitive errortoxic moderation flagged modelarmor jailbreak
-    """,
-    REFUSED: "refusal refused declined",
-    MALFORMED: "malformedfunctioncall unexpectedtoolcall toomanytoolcalls malformedtooluse malformedmodeloutput",
+    LENGTH: "limit timelimit errorlimit context budget incomplete notfinished pauseturn pause compaction repetition",
+    FILTERED: "language block spii flagged modelarmor jailbreak",
+    REFUSED: "declined",
+    MALFORMED: "unexpectedtoolcall toomanytoolcalls",
     # The provider's own failure, or somebody's who stopped the request: not what the model would have answered.
-    FAILED: """
-        error failed failure networkerror insufficientsystemresource timeout timedout deadlineexceeded abort aborted
-        cancel cancelled canceled usercancel userstopped interrupted load unload modelunloaded overloaded unavailable
-        other imageother noimage missingthoughtsignature
-    """,
-}  # fmt: skip
-# What a word holds that is not in the table, in this order.
+    FAILED: "deadlineexceeded userstopped load unload modelunloaded other imageother noimage missingthoughtsignature",
+}
+# What other words hold, the first that fits: content_filter, modelContextWindowExceeded, insufficient_system_resource.
 _PARTS = (
     (MALFORMED, r"malformed|invalid(?:tool|function)|(?:tool|function)(?:call|use)error"),
     (FILTERED, r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation"),
     (REFUSED, r"refus"),
-    (LENGTH, r"length|max.*token|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff"),
-    (
-        FAILED,
-        r"error|fail|exception|timeout|timedout|abort|cancel|interrupt|overload|unavailable|insufficient|exhausted",
-    ),
+    (LENGTH, r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max"),
+    (FAILED, r"error|fail|exception|timed?out|abort|cancel|interrupt|disconnect|overload|unavailable|insufficient"),
 )
 _MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
-_ENUMERATION = re.compile(r"(?:(?:candidate)?(?:finish|stop|done|block)reason)(?=.)")
+_ENUMERATION = re.compile(r"(?:(?:candidate)?(?:finish|stop|done|block)?reason)(?=.)")
 
 
 @lru_cache(maxsize=1024)

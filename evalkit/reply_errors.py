@@ -39,11 +39,12 @@ def error_in(payload: Any) -> tuple[Any, str] | None:
         return about, WITHIN
     if payload.get("success") is False or "error" in (payload.get("type"), payload.get("object")):
         return _without_answers(payload), WITHIN
-    if isinstance(status := payload.get("status"), str) and status.lower() in _OVER:
-        return _gave_up(f"status {status!r}"), GAVE_UP
     if not any(payload.get(key) for key in _ANSWERS) and not isinstance(payload.get("message"), Mapping):
         told = {key: value for key, value in payload.items() if key.lower().replace("_", "") in _TELL}
-        return None if _is_nothing(told) else (_without_answers(payload), WITHOUT)
+        if not _is_nothing(told):
+            return _without_answers(payload), WITHOUT
+    if isinstance(status := payload.get("status"), str) and status.lower() in _OVER:
+        return _gave_up(f"status {status!r}"), GAVE_UP
     return None
 
 

@@ -13,20 +13,20 @@ _NOTHING = (
     r"[\s\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]*"
 )
-_NAME = (
-    r"(?:\w{1,20}[:_]|ant|deep)?"
-    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?(?:_content)?|reflections?|scratchpad|monologue|cot)"
-)
+_WORD = r"(?:think(?:ing)?|thoughts?|reasoning(?:_content)?|reflection|scratchpad|monologue|cot)"
+_NAME = rf"(?:[\w▁]{{1,20}}[:_▁]|ant|deep|startof|beginof)?{_WORD}"
 _SAID = r"(?! +(?:is|are|was|and|or|in|tags?|blocks?|elements?)\b|[`'\",;.])"  # behind it, the mark is spoken of
 _CHANNEL = r"(?:<\|end\|>)?\s*(?:<\|start\|>(?:assistant)?)?\s*<\|channel\|>\s*"
 
 
 # How thinking begins and ends. Where the prompt's template has begun it, the reply holds only the end.
 _MARKS = (
-    (rf"<{_NAME}(?:\s[^<>]*)?>{_SAID}", rf"</{_NAME}\s*>"),  # DeepSeek R1, Qwen, GLM, Seed, LongCat, most others
+    (  # DeepSeek R1, Qwen, GLM, Seed, LongCat, most others; Cohere, Sky-T1
+        rf"<[|｜]?(?!end)(?!\w*_end\b){_NAME}(?:_start)?(?:\s[^<>]*)?[|｜]?>{_SAID}",
+        rf"<[|｜]?(?:/{_NAME}|end[_▁]?(?:of[_▁]?)?{_WORD}|{_WORD}_end)\s*[|｜]?>",
+    ),
     (r"\[think(?:ing)?\]", r"\[/think(?:ing)?\]"),  # Magistral
     (rf"◁{_NAME}▷", rf"◁/{_NAME}▷"),  # Kimi
-    (rf"<[|｜](?:begin_of_|begin_|start_of_|start_)?{_NAME}[|｜]>", rf"<[|｜](?:end_of_|end_|/){_NAME}[|｜]>"),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     (r"<unused94>", r"<unused95>"),  # MedGemma
     (r"<\|channel>thought\b", r"<channel\|>"),  # Gemma 4
@@ -37,7 +37,7 @@ _AT_THE_BEGINNING = (
     (r"<details type=[\"']?reasoning\b[^>]*>", r"</details>"),  # Open WebUI
 )
 _WORDS_AT_THE_BEGINNING = (  # of these, both must be there
-    (r"(?-i:analysis)(?=\S)", r"assistant(?:<\|channel\|>)?final(?:json)?"),  # gpt-oss, its marks stripped
+    (r"(?-i:analysis)", r"assistant(?:<\|channel\|>)?final(?:json)?"),  # gpt-oss, its marks stripped
     (r"here(?:['’]s| is) my thought process:", r"here(?:['’]s| is) my response:"),  # Granite
 )
 # What the answer itself begins and ends with: all before is thinking.

@@ -347,6 +347,8 @@ SAYS_HI = {"message": {"content": "Hi"}, "finish_reason": "stop"}
         ({"error_code": 17, "error_msg": "boom"}, {"error_code": 17, "error_msg": "boom"}),
         ({"__type": "ThrottlingException", "Message": "boom"}, {"__type": "ThrottlingException", "Message": "boom"}),
         ({"choices": [], "message": "boom"}, {"message": "boom"}),
+        ({"status": "error", "message": "boom"}, {"status": "error", "message": "boom"}),
+        ({"status": "failed"}, {"message": "status 'failed'", "code": 503}),
     ],
 )
 def test_an_error_with_status_200_is_handed_on_as_it_was_sent(payload, error):

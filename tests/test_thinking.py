@@ -25,6 +25,10 @@ SET_ASIDE = [  # a reply, and its answer
     ("<|begin_of_thought|>x<|end_of_thought|>\n<|begin_of_solution|>Paris<|end_of_solution|>", "Paris"),
     ("<|START_THINKING|>x<|END_THINKING|><|START_RESPONSE|>Paris<|END_RESPONSE|>", "Paris"),
     ("<|thinking|>x<|/thinking|>Paris", "Paris"),
+    ("<|startofthink|>x<|endofthink|>Paris", "Paris"),
+    ("<｜begin▁of▁thinking｜>x<｜end▁of▁thinking｜>Paris", "Paris"),
+    ("<start_of_thought>x<end_of_thought>Paris", "Paris"),
+    ("<|thinking_start|>x<|thinking_end|>Paris", "Paris"),
     ("<|think|>x<|end|><|begin|>assistant<|content|>Paris", "Paris"),
     ("<|inner_prefix|>x<|inner_suffix|>Paris", "Paris"),
     ("<unused94>thought\nx<unused95>Paris", "Paris"),
@@ -33,6 +37,7 @@ SET_ASIDE = [  # a reply, and its answer
     ("We need it.<|end|><|start|>assistant<|channel|>final<|message|>Paris", "Paris"),
     ("<|channel|>final <|constrain|>json<|message|>{}<|end|>", "{}"),
     ("analysisThe user wants a town.assistantfinalParis", "Paris"),
+    ("analysis\nx\nassistantfinal\nParis", "Paris"),
     ('<details type="reasoning" done="true"><summary>2 s</summary>x</details>\nParis', "Paris"),
     ("Here is my thought process: x\n\nHere is my response: Paris", "Paris"),
     # several, nested, of two names
@@ -51,6 +56,9 @@ SET_ASIDE = [  # a reply, and its answer
     ("x◁/think▷Paris", "Paris"),
     ("x\n</seed:think>\nParis", "Paris"),
     ("x<unused95>Paris", "Paris"),
+    ("x<|END_THINKING|>Paris", "Paris"),
+    ("x\n<|end_of_thought|>\nParis", "Paris"),
+    ("x\n</thinking>\nParis", "Paris"),
     # never ended: there is no answer
     ("<think>London? Paris", ""),
     ("<think>", ""),
