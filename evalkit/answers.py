@@ -14,7 +14,17 @@ from typing import Any
 from .datasets import EvalCase
 from .records import Turn, Verdict
 from .reviewers import ReviewerError, is_judge, review
-from .turns import at_token_limit, flags_of, is_refusal, request_error, truncated
+from .turns import (
+    at_token_limit,
+    ended,
+    flags_of,
+    is_empty,
+    is_filtered,
+    is_malformed,
+    is_refusal,
+    request_error,
+    truncated,
+)
 
 Review = dict[str, Any]
 UNJUDGED = "unjudged"  # error kind of a judge that has not been asked
@@ -23,7 +33,7 @@ UNJUDGED = "unjudged"  # error kind of a judge that has not been asked
 def evaluate_answer(
     case: EvalCase | Mapping[str, Any], turn: Turn | str, *, judged: Mapping[int, Verdict] | None = None
 ) -> Verdict:
-    """The verdict on a final answer: outcome `passed`, `failed`, `called_tool` or `error`.
+    """The verdict on a final answer: outcome `passed`, `failed`, `called_tool`, `refused`, `empty` or `error`.
 
     `judged` holds the verdicts of judges by their place among the case's reviewers (from 0). What each reviewer
     said is in `details["reviews"]`: dictionaries with reviewer, passed, score, reason, error_kind and its details.
@@ -38,27 +48,31 @@ def evaluate_answer(
     if unreviewed is not None:
         return unreviewed
     reviews = [_review(spec, case, turn, (judged or {}).get(place)) for place, spec in enumerate(case.reviewers)]
-    return combine(reviews, flags=_answer_flags(turn))
+    return combine(reviews, flags=flags_of(turn))
 
 
 def without_review(turn: Turn) -> Verdict | None:
-    """The verdict on a turn that needs no review: a failed request, a tool call, a cut-off answer; else None."""
-    if turn.error_kind:
-        return request_error(turn)
+    """The verdict on a turn that holds no whole answer to review; None where it does."""
+    failed = request_error(turn)
+    if failed is not None:
+        return failed
     if turn.tool_calls:
         name = getattr(turn.tool_calls[0], "name", None)
-        called = name or "a call without a usable name"
-        return Verdict(
-            False,
-            0.0,
-            f"Expected an answer, got a tool call: {called}",
-            outcome="called_tool",
-            actual_tool=name,
-            flags=flags_of(turn),
-        )
+        return _failed(turn, "called_tool", f"a tool call: {name or 'a call without a usable name'}", name)
+    if is_malformed(turn):
+        return _failed(turn, "called_tool", f"a tool call that the provider could not read ({ended(turn)})", None)
+    if is_filtered(turn):
+        return _failed(turn, "refused", f"a filtered reply ({ended(turn)})")
     if at_token_limit(turn):
         return replace(truncated(turn, "The answer was cut off at the token limit"), actual_tool="none")
-    return None
+    if is_refusal(turn):
+        return _failed(turn, "refused", "a refusal")
+    return _failed(turn, "empty", "an empty message") if is_empty(turn) else None
+
+
+def _failed(turn: Turn, outcome: str, got: str, called: str | None = "none") -> Verdict:
+    flags = flags_of(turn, *((outcome,) if called == "none" else ()))
+    return Verdict(False, 0.0, f"Expected an answer, got {got}", outcome=outcome, actual_tool=called, flags=flags)
 
 
 def review_row(spec: Mapping[str, Any], verdict: Verdict) -> Review:
@@ -118,9 +132,3 @@ def _review(spec: Mapping[str, Any], case: EvalCase, turn: Turn, judged: Verdict
         return review_row(spec, review(spec, turn.answer, case.expected))
     except ReviewerError as error:
         return review_row(spec, Verdict(None, None, str(error), error_kind="reviewer"))
-
-
-def _answer_flags(turn: Turn) -> tuple[str, ...]:
-    empty = not (turn.answer or "").strip()
-    own = [flag for flag, there in (("refused", is_refusal(turn)), ("empty", empty)) if there]
-    return flags_of(turn, *own)

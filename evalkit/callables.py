@@ -93,10 +93,7 @@ def _turn_of(returned: Any) -> Turn:
         return _failed(f"it returned a {type(returned).__name__}; {ALLOWED}")
     if not all(isinstance(call, ToolCall) for call in returned.tool_calls):
         return _failed("it returned a Turn whose tool_calls are not all ToolCall(name, arguments)")
-    is_empty = not returned.tool_calls and not (returned.answer or "").strip() and returned.error_kind is None
-    return (
-        replace(returned, flags=(*returned.flags, "empty")) if is_empty and "empty" not in returned.flags else returned
-    )
+    return returned
 
 
 def _failed(what: str) -> Turn:

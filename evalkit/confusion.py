@@ -15,7 +15,9 @@ NONE = "none"
 UNKNOWN = "(unknown)"
 UNPARSABLE = "(unparsable)"
 IN_TEXT = "(call in text)"
+NO_ANSWER = "(no answer)"  # no tool was expected and none was called, but nothing was said either: not `none`
 NOT_KNOWN = "(not known)"
+_SILENT = ("empty", "refused")
 _INSTEAD = {"unknown_tool": UNKNOWN, "unparsable": UNPARSABLE, "unusable_call": UNPARSABLE, "call_in_text": IN_TEXT}
 _NEEDED = ("expected_tool", "actual_tool", "outcome")
 OVER, UNDER = "over-calling", "under-calling"
@@ -33,9 +35,10 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     rows = conform(results[[name for name in results.columns if name in _USED]], columns=_NEEDED)
     rows = rows[rows["passed"].notna() & rows["expected_tool"].notna()]
     called = rows["outcome"].map(_INSTEAD).fillna(rows["actual_tool"]).fillna(NOT_KNOWN).astype("str")
+    called = called.mask((rows["expected_tool"] == NONE) & rows["outcome"].isin(_SILENT), NO_ANSWER)
     table = pd.crosstab(rows["expected_tool"], called)
     last = (NONE, UNKNOWN, UNPARSABLE)
-    rare = [name for name in (IN_TEXT, NOT_KNOWN) if name in table.columns]
+    rare = [name for name in (IN_TEXT, NO_ANSWER, NOT_KNOWN) if name in table.columns]
     tools = sorted({*table.index, *table.columns} - {*last, *rare, "any"})
     down = [*tools_in(tools, table.index), *(word for word in ("any", NONE) if word in table.index)]
     table = table.reindex(index=down, columns=[*tools, *last, *rare], fill_value=0).astype("int64")
@@ -60,7 +63,7 @@ def calling_rates(results: pd.DataFrame, *, by: str | Sequence[str] = "run_id") 
     rows = rows[rows["expected_tool"].notna()]
     wants_none, silent = rows["expected_tool"] == NONE, rows["actual_tool"].fillna(NOT_KNOWN) == NONE
     failed = ~rows["passed"].fillna(True).astype("bool")
-    event = failed & (wants_none | silent)
+    event = failed & (wants_none & ~rows["outcome"].isin(_SILENT) | ~wants_none & silent)
     asked = rows.assign(passed=event.astype("boolean").where(rows["passed"].notna()), score=0.0)
     asked = asked.assign(what=wants_none.map({True: OVER, False: UNDER}).astype("str"))
     sums = group_sums(asked, [*keys, "what"])

@@ -12,6 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from . import finish_reasons
+
+_LONGEST_REASON = 40
+_MOST_REASONS = 5
+
 Row = Mapping[str, Any]
 
 
@@ -50,7 +55,10 @@ ALL = "all"
 
 
 class RunCounts:
-    """Adds up trials that arrive case by case: all trials of a case must follow one another."""
+    """Adds up trials that arrive case by case: all trials of a case must follow one another.
+
+    Finish reasons whose meaning is not known are counted too (`unknown_finish_reasons`, where there are any).
+    """
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, str | None], ToolCounts] = defaultdict(ToolCounts)
@@ -60,6 +68,7 @@ class RunCounts:
         self._cases = 0
         self._outcomes: Counter[str] = Counter()
         self._error_kinds: Counter[str] = Counter()
+        self._unknown_reasons: Counter[str] = Counter()
 
     def add(self, row: Row) -> None:
         """Count one trial, given as a row of the results frame."""
@@ -69,6 +78,9 @@ class RunCounts:
             self._case = _Case(row.get("expected_tool"), row.get("cluster"))
             self._cases += 1
         self._outcomes[row.get("outcome") or "unknown"] += 1
+        reason = row.get("finish_reason")
+        if isinstance(reason, str) and reason and finish_reasons.meaning(reason) is None:
+            self._unknown_reasons[reason[:_LONGEST_REASON]] += 1
         if row["passed"] is None:
             self._error_kinds[row.get("error_kind") or "unknown"] += 1
             self._case.errors += 1
@@ -94,6 +106,8 @@ class RunCounts:
         tools.sort(key=lambda entry: (entry[0] is None, entry[0] or ""))  # final answers, which expect no tool, last
         by_tool = [{"expected_tool": tool, **asdict(counts)} for tool, counts in tools]
         kinds = {"outcomes": dict(self._outcomes), "error_kinds": dict(self._error_kinds)}
+        if self._unknown_reasons:
+            kinds["unknown_finish_reasons"] = dict(self._unknown_reasons.most_common(_MOST_REASONS))
         return {"cases": self._cases, **asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}
 
     def _close_case(self) -> None:

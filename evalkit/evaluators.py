@@ -20,10 +20,13 @@ from .offered import Offered, offered_tools
 from .records import ToolCall, Turn, Verdict
 from .turns import (
     ARGUMENTS_UNKNOWN,
-    TEXT_UNKNOWN,
     as_turn,
     at_token_limit,
+    ended,
     flags_of,
+    is_empty,
+    is_filtered,
+    is_malformed,
     is_refusal,
     request_error,
     truncated,
@@ -61,8 +64,9 @@ def evaluate_tool_call(
     if case.expected_tool is None:
         raise ValueError(f"case {case.case_id!r} expects no tool choice; use evaluate_answer for a final answer")
     turn = as_turn(turn)
-    if turn.error_kind:
-        return request_error(turn)
+    failed = request_error(turn)
+    if failed is not None:
+        return failed
     with limits.within():
         return _Judging(case, turn, offered_tools(tools)).verdict()
 
@@ -199,25 +203,27 @@ class _Judging:
         return self._failed("call_in_text", reason, call)
 
     def _no_call(self) -> Verdict:
-        empty = not (self.turn.answer or "").strip() and TEXT_UNKNOWN not in self.turn.flags
-        refused = is_refusal(self.turn)
+        """An answer in text, or in its place a refusal, silence or a call that the provider could not read."""
+        empty, refused, filtered = is_empty(self.turn), is_refusal(self.turn), is_filtered(self.turn)
+        if is_malformed(self.turn):
+            reason = f"Expected {self.wanted_in_words}, got a call that the provider could not read"
+            return self._verdict(False, 0.0, f"{reason} ({ended(self.turn)})", "unusable_call", tool_passed=False)
         if empty and not refused and at_token_limit(self.turn):
             return truncated(self.turn, "The reply is empty: it reached the token limit")
         notes = tuple(flag for flag, there in (("refused", refused), ("empty", empty)) if there)
         known: dict[str, Any] = {"actual_tool": "none", "notes": notes}
-        if self.wanted == "none":
+        if not empty and not filtered and self.wanted == "none":
             return self._verdict(True, 1.0, "Correct: no tool call", "correct", tool_passed=True, **known)
-        if "none" in self.secondary:
+        if not empty and not filtered and "none" in self.secondary:
             reason = "Acceptable: no tool call (secondary)"
             return self._verdict(True, SECONDARY_SCORE, reason, "secondary", tool_passed=True, **known)
         outcome, got = "no_call", "no tool call"
         if refused:
-            outcome, got = "refused", "a refusal"
+            outcome, got = "refused", f"a filtered reply ({ended(self.turn)})" if filtered else "a refusal"
         elif empty:
             outcome, got = "empty", "an empty message"
-        return self._verdict(
-            False, 0.0, f"Expected {self.wanted_in_words}, got {got}", outcome, tool_passed=False, **known
-        )
+        wanted = "an answer in text" if self.wanted == "none" else self.wanted_in_words
+        return self._verdict(False, 0.0, f"Expected {wanted}, got {got}", outcome, tool_passed=False, **known)
 
     def _failed(
         self,

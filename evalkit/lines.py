@@ -83,6 +83,11 @@ def _notes(description: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"{truncated} replies were cut off at the token limit (truncated): raise max_tokens and run again."
         )
+    if unknown := counts.get("unknown_finish_reasons"):
+        words = ", ".join(
+            f"{word!r} ({count} {'trial' if count == 1 else 'trials'})" for word, count in unknown.items()
+        )
+        notes.append(f"Finish reasons not known here: {words}. Such replies are scored as they came.")
     judges = description.get("judges") or {}
     if any(judge["self_judged"] for judge in (judges.get("default"), *judges.get("named", {}).values()) if judge):
         notes.append("The model judged its own answers (self_judged): --judge-model names another judge.")

@@ -15,7 +15,7 @@ from .plans import Plan, dataset_fingerprints, evalkit_version, git_commit, now,
 from .prices import load_prices
 from .recording import Memory
 from .records import ToolCall, Turn
-from .replies import chat_turn
+from .replies import Failed, chat_turn
 from .rescoring import review_only
 from .resuming import NotAsked
 from .rows import row_of
@@ -112,7 +112,8 @@ def _as_turn(given: Any, case: EvalCase, names: Mapping[str, str]) -> Turn | str
         raise TypeError(f"case {case.id!r}: a recorded turn must be {_ALLOWED}; got {type(given).__name__}")
     if given.get("role", "assistant") != "assistant" or not any(key in given for key in _SAYS_SOMETHING):
         raise ValueError(f"case {case.id!r}: a recorded turn must be {_ALLOWED}; got {dict(given)!r:.120}")
-    return chat_turn({"choices": [{"message": given}]}, names=names)
+    read = chat_turn({"choices": [{"message": given}]}, names=names)
+    return Turn(error_kind="server", error=f"{read.why}: {read.error!r:.200}") if isinstance(read, Failed) else read
 
 
 def _as_stored(given: Turn | str | None) -> Turn:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
+from .thinking import set_aside
+
 _MOST_TOKENS = 2**53  # beyond it a count is nonsense, and no column could hold it
 # What a request may fail of; other errors (truncated, reviewer, judge_unreadable) are found when a turn is scored.
 REQUEST_ERRORS = frozenset(
@@ -34,15 +36,17 @@ class ToolCall:
 
     `arguments` is the raw text as it came, or a mapping. `name` is None where the entry had no usable
     name; `raw` then holds the entry as it came. `kind` is "function", or "custom" for a call of free text.
+    `sent_name` is the name as it was sent, where that is not the tool's own.
     """
 
     name: str | None
     arguments: str | Mapping[str, Any] | None = None
     raw: Any = None
     kind: str = "function"
+    sent_name: str | None = None
 
     def __post_init__(self) -> None:
-        for attribute in ("name", "arguments"):
+        for attribute in ("name", "arguments", "sent_name"):
             value = getattr(self, attribute)
             if isinstance(value, str):
                 object.__setattr__(self, attribute, clean_text(value))
@@ -71,8 +75,9 @@ class Usage:
 class Turn:
     """What came back from a model for one request.
 
-    `tool_calls`, `answer` (the text), `finish_reason` and `usage` are as sent. `flags` are notes on the
-    shape of the reply ("refused", "token_limit", …). Where the request failed after its retries,
+    `tool_calls`, `answer` (the text), `finish_reason` and `usage` are as sent, but for thinking in front of the
+    answer: that is set aside, flag "thinking", and kept in `reasoning` with what came in a field of its own. `flags`
+    are notes on the shape of the reply ("refused", "token_limit", …). Where the request failed after its retries,
     `error_kind` (one of `REQUEST_ERRORS`) and `error` (a sentence) are set and the rest is empty.
     `attempts` counts requests sent, `latency_s` is seconds from sending the one that was answered.
 
@@ -88,17 +93,23 @@ class Turn:
     error: str | None = None
     attempts: int | None = None
     latency_s: float | None = None
+    reasoning: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tool_calls", tuple(self.tool_calls or ()))
         object.__setattr__(self, "flags", tuple(self.flags or ()))
         object.__setattr__(self, "usage", Usage.of(self.usage))
-        for attribute in ("answer", "finish_reason", "error_kind", "error"):
+        for attribute in ("answer", "finish_reason", "error_kind", "error", "reasoning"):
             value = getattr(self, attribute)
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"a Turn's {attribute} must be a str or None, got {type(value).__name__}")
             object.__setattr__(self, attribute, clean_text(value) if value is not None else None)
         self._check_rest()
+        thinking, answer = set_aside(self.answer or "")
+        if self.answer and answer != self.answer:
+            object.__setattr__(self, "answer", answer)
+            object.__setattr__(self, "reasoning", "\n\n".join(filter(None, (self.reasoning, thinking))) or None)
+            object.__setattr__(self, "flags", tuple(dict.fromkeys((*self.flags, "thinking"))))
 
     def _check_rest(self) -> None:
         if not all(isinstance(flag, str) for flag in self.flags):

@@ -1,24 +1,36 @@
 """What an endpoint sent back, read into a `Turn`, whatever its shape.
 
-Nothing here raises for what a server may send. A reply that holds no answer at all (an error body with
-status 200, no choices, a page of HTML) becomes a Turn with `error_kind` "bad_response" and the body's first
-words. A call that cannot be used (no name, free text in place of arguments) stays a call, so that it is never
-taken for an abstention; its entry is kept as it came.
+Nothing here raises for what a server may send. One that says that the request failed is `Failed`, with the error as it
+was sent. One that holds no answer at all (no choices, a page of HTML) becomes a Turn with `error_kind` "bad_response"
+and the body's first words. What a gateway passes on in the form of Anthropic, Ollama or the older Completions is read
+as that.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import jsontext
+from .finish_reasons import LENGTH, meaning, telling
 from .records import ToolCall, Turn, Usage
+from .reply_calls import SECOND_CALL, as_json, chat_calls, responses_calls
+from .reply_errors import error_in, error_of_reason
+from .thinking import is_blank
+from .turns import at_token_limit, is_empty, is_filtered
 
 FIRST_WORDS = 240  # characters of a body that are quoted
-LENGTH_REASONS = frozenset({"length", "max_tokens", "max_output_tokens"})
 
 Mask = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A reply with status 200 that says that the request failed: `error` as it was sent, `why`: what was found."""
+
+    error: Any
+    why: str = "the body holds an error"
 
 
 def read_reply(
@@ -28,8 +40,8 @@ def read_reply(
     names: Mapping[str, str] | None = None,
     limit: int | None = None,
     mask: Mask = str,
-) -> Turn:
-    """The Turn in the body of a reply with status 200.
+) -> Turn | Failed:
+    """The Turn in the body of a reply with status 200, or what it says went wrong.
 
     `api` is "chat" or "responses"; `names` maps names as sent to the tools' own; `limit` is the request's limit
     of output tokens; `mask` is applied to whatever an error quotes.
@@ -48,50 +60,75 @@ def read_reply(
 
 def chat_turn(
     payload: Any, *, names: Mapping[str, str] | None = None, limit: int | None = None, mask: Mask = str
-) -> Turn:
+) -> Turn | Failed:
     """The Turn in a parsed reply of Chat Completions; the first choice counts."""
-    choices = payload.get("choices") if isinstance(payload, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    failed = _error_within(payload, choice)
-    if failed:
-        return _bad(failed, payload, mask)
-    if not isinstance(choice, Mapping) or not isinstance(choice.get("message", ""), Mapping | None):
+    failed = error_in(payload)
+    if failed is not None:
+        return Failed(*failed)
+    if not isinstance(payload, Mapping):
+        return _bad("the body is not a JSON object", payload, mask)
+    choice, message = _choice(payload)
+    if not isinstance(message, Mapping):
         return _bad("no usable choice in the reply", payload, mask)
-    message = choice.get("message") or {}
+    content = message.get("content")
+    calls, in_another_field = chat_calls(message, names or {})
     return _turn(
-        calls=_chat_calls(message, names or {}),
-        texts=_texts(message.get("content")),
-        refusals=[message.get("refusal"), *_refusals(message.get("content"))],
-        finish_reason=_word(choice.get("finish_reason")),
-        usage=payload.get("usage"),
+        calls=calls,
+        texts=_texts(content),
+        refusals=[message.get("refusal"), *_refusals(content)],
+        finish_reason=_reason(choice),
+        usage=_usage(payload),
         limit=limit,
-        reasoned=bool(message.get("reasoning_content") or message.get("reasoning")),
+        reasoning=next((message[key] for key in _REASONING if message.get(key)), None) or _thinking(content),
+        notes=[SECOND_CALL] if in_another_field else [],
     )
+
+
+def _choice(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+    """The choice that counts, and its message (None: there is none)."""
+    choices = payload.get("choices")
+    if isinstance(payload.get("message"), Mapping) and not choices:  # Ollama
+        return payload, payload["message"]
+    if isinstance(payload.get("content"), list) and not choices:  # Anthropic
+        return payload, payload
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping):
+        return {}, None
+    if isinstance(choice.get("text"), str) and not choice.get("message"):  # legacy completions
+        return choice, {"content": choice["text"]}
+    is_bare = choice.get("message") is None and ("message" in choice or _reason(choice))  # a filter took the message
+    return choice, {} if is_bare else choice.get("message")
+
+
+def _reason(choice: Mapping[str, Any]) -> str | None:
+    """Why the model stopped, in the word that tells most: the endpoint's, or its provider's own."""
+    given = telling(map(_word, (choice.get("finish_reason"), choice.get("native_finish_reason"))))
+    return given or telling(map(_word, (choice.get("stop_reason"), choice.get("done_reason"))))
 
 
 def responses_turn(
     payload: Any, *, names: Mapping[str, str] | None = None, limit: int | None = None, mask: Mask = str
-) -> Turn:
+) -> Turn | Failed:
     """The Turn in a parsed reply of the Responses API. Its status is told in the words of Chat Completions."""
+    failed = error_in(payload)
+    if failed is not None:
+        return Failed(*failed)
     output = payload.get("output") if isinstance(payload, Mapping) else None
-    failed = _error_within(payload)
-    if failed:
-        return _bad(failed, payload, mask)
     if not isinstance(output, list) or not all(isinstance(item, Mapping) for item in output):
         return _bad("no usable output in the reply", payload, mask)
     status = _word(payload.get("status")) or "completed"
     if status not in ("completed", "incomplete"):
         return _bad(f"the reply has status {status!r}", payload, mask)
     contents = [item.get("content") for item in output if item.get("type") == "message"]
-    calls = [_responses_call(item, names or {}) for item in output if str(item.get("type")).endswith("_call")]
+    calls = responses_calls(output, names or {})
     return _turn(
         calls=calls,
         texts=[text for content in contents for text in _texts(content)],
         refusals=[words for content in contents for words in _refusals(content)],
         finish_reason=_responses_reason(status, payload.get("incomplete_details"), bool(calls)),
-        usage=payload.get("usage"),
+        usage=_usage(payload),
         limit=limit,
-        reasoned=any(item.get("type") == "reasoning" for item in output),
+        reasoning=[item for item in output if item.get("type") == "reasoning"],
     )
 
 
@@ -115,18 +152,9 @@ def first_words(text: str, mask: Mask = str) -> str:
 
 
 def _bad(why: str, body: Any, mask: Mask) -> Turn:
-    text = body if isinstance(body, str) else _json(body)
+    text = body if isinstance(body, str) else as_json(body)
     words = first_words(text, mask)
     return Turn(error_kind="bad_response", error=f"HTTP 200, but {why}" + (f": {words}" if words else ""))
-
-
-def _error_within(payload: Any, choice: Any = None) -> str | None:
-    if not isinstance(payload, Mapping):
-        return "the body is not a JSON object"
-    for holder in (payload, choice):
-        if isinstance(holder, Mapping) and holder.get("error"):
-            return "the body holds an error"
-    return None
 
 
 def _turn(
@@ -135,121 +163,85 @@ def _turn(
     texts: list[str],
     refusals: Iterable[Any],
     finish_reason: str | None,
-    usage: Any,
+    usage: Usage,
     limit: int | None,
-    reasoned: bool,
-) -> Turn:
-    """The Turn, with its flags."""
+    reasoning: Any,
+    notes: Iterable[str] = (),
+) -> Turn | Failed:
+    """The Turn, with its flags; Failed where its finish reason says that the provider did."""
+    failed = error_of_reason(finish_reason)
+    if failed is not None:
+        return Failed(*failed)
     refused = " ".join(words for words in refusals if isinstance(words, str) and words)
     answer: str | None = "".join(texts) if texts else None
-    if refused and not (answer or "").strip():
+    if refused and is_blank(answer):
         answer = refused
-    counted = _usage(usage)
-    empty = not calls and not (answer or "").strip()
-    at_limit = limit is not None and counted.output_tokens is not None and counted.output_tokens >= limit
+    thinking = "\n\n".join(words for words in _words(reasoning) if not is_blank(words))
+    turn = Turn(calls, answer, finish_reason, usage, reasoning=thinking or None)
+    at_limit = limit is not None and usage.output_tokens is not None and usage.output_tokens >= limit
     flags = {
         "refused": bool(refused),
-        "content_filter": finish_reason == "content_filter",
-        "empty": empty,
-        "token_limit": at_limit or finish_reason in LENGTH_REASONS,
-        "reasoning_only": empty and reasoned,
+        "content_filter": is_filtered(turn),
+        "empty": is_empty(turn),
+        "token_limit": at_limit or at_token_limit(turn),
+        "reasoning_only": is_empty(turn) and bool(turn.reasoning or reasoning),
     }
-    return Turn(
-        tool_calls=calls,
-        answer=answer,
-        finish_reason=finish_reason,
-        usage=counted,
-        flags=[flag for flag, is_set in flags.items() if is_set],
-    )
-
-
-def _chat_calls(message: Mapping[str, Any], names: Mapping[str, str]) -> list[ToolCall]:
-    entries = message.get("tool_calls")
-    if entries is None or entries == []:
-        legacy = message.get("function_call")
-        return [_named_call(legacy, legacy, names)] if legacy else []
-    return [_chat_call(entry, names) for entry in (entries if isinstance(entries, list) else [entries])]
-
-
-def _chat_call(entry: Any, names: Mapping[str, str]) -> ToolCall:
-    if isinstance(entry, Mapping) and entry.get("function") is None and isinstance(entry.get("custom"), Mapping):
-        return _custom_call(entry["custom"], entry, names)
-    return _named_call(entry.get("function") if isinstance(entry, Mapping) else None, entry, names)
-
-
-def _responses_call(item: Mapping[str, Any], names: Mapping[str, str]) -> ToolCall:
-    if item.get("type") == "custom_tool_call":
-        return _custom_call(item, item, names)
-    return _named_call(item if item.get("type") == "function_call" else None, item, names)
-
-
-def _named_call(function: Any, entry: Any, names: Mapping[str, str]) -> ToolCall:
-    name = _name(function, names)
-    if name is None:
-        return ToolCall(name=None, raw=_kept(entry), kind="custom")
-    arguments = _kept(function.get("arguments"))
-    if arguments is not None and not isinstance(arguments, str | Mapping):
-        arguments = _json(arguments)
-    return ToolCall(name, arguments)
-
-
-def _custom_call(custom: Mapping[str, Any], entry: Any, names: Mapping[str, str]) -> ToolCall:
-    given = custom.get("input")
-    text = given if isinstance(given, str) or given is None else _json(given)
-    return ToolCall(_name(custom, names), text, raw=_kept(entry), kind="custom")
-
-
-def _name(function: Any, names: Mapping[str, str]) -> str | None:
-    name = function.get("name") if isinstance(function, Mapping) else None
-    return names.get(name, name) if isinstance(name, str) and name.strip() else None
+    return replace(turn, flags=[*turn.flags, *notes, *(flag for flag, is_set in flags.items() if is_set)])
 
 
 def _texts(content: Any) -> list[str]:
     """The texts in a message's content: itself, or those of its parts (not the parts that hold reasoning)."""
     if isinstance(content, str):
         return [content]
+    if isinstance(content, Mapping) and content.get("type") in _TEXT_PARTS:
+        content = [content]
     if isinstance(content, list):
         parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
         shown = [part for part in parts if isinstance(part, Mapping) and part.get("type", "text") in _TEXT_PARTS]
         return [part["text"] for part in shown if isinstance(part.get("text"), str)]
-    return [] if content is None else [_json(content)]
+    return [] if content is None else [as_json(content)]
 
 
 _TEXT_PARTS = ("text", "output_text")
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
 def _refusals(content: Any) -> list[Any]:
     return [part.get("refusal") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
 
 
+def _thinking(content: Any) -> list[Any]:
+    """The parts of a message's content that hold thinking."""
+    parts = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, Mapping) and str(part.get("type")) in _REASONING]
+
+
+def _words(reasoning: Any) -> Iterator[str]:
+    """The texts in a field or an item of reasoning, however deep they lie."""
+    if isinstance(reasoning, str):
+        yield reasoning
+    elif isinstance(reasoning, list):
+        for part in reasoning:
+            yield from _words(part)
+    elif isinstance(reasoning, Mapping):
+        for key in ("summary", "text", "thinking", "reasoning", "content"):
+            yield from _words(reasoning.get(key))
+
+
 def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
     if status == "completed":
         return "tool_calls" if has_calls else "stop"
     reason = _word(details.get("reason")) if isinstance(details, Mapping) else None
-    return "length" if reason in LENGTH_REASONS else reason or status
+    return "length" if meaning(reason) == LENGTH else reason or status
 
 
-def _usage(given: Any) -> Usage:
+def _usage(payload: Mapping[str, Any]) -> Usage:
+    ollama = {"prompt_tokens": payload.get("prompt_eval_count"), "completion_tokens": payload.get("eval_count")}
+    given = payload.get("usage") or ollama
     return Usage.of(given if isinstance(given, Mapping) else None)
 
 
 def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) or value is None else _json(value)
-
-
-def _kept(value: Any) -> Any:
-    """The value, or its text where it holds what JSON has no form for (NaN) or is nested too deeply."""
-    if value is None or isinstance(value, str):
-        return value
-    try:
-        jsontext.write(value)
-    except (TypeError, ValueError, RecursionError):
-        return _json(value)
-    return value
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):
-        return "(nested too deeply to be shown)"
+    if isinstance(value, Mapping) and isinstance(value.get("type"), str):  # as SGLang writes it
+        return str(value["type"])
+    return value if isinstance(value, str) or value is None else as_json(value)

@@ -46,6 +46,7 @@ def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd
             "trial": trial,
             "actual_tool": verdict.actual_tool,
             "answer": turn.answer,
+            "reasoning": turn.reasoning,
             "finish_reason": turn.finish_reason,
             "error_kind": error_kind,
             "error": (turn.error or verdict.reason) if error_kind else None,
@@ -83,6 +84,7 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
     return Turn(
         tool_calls=[ToolCall(**entry) for entry in calls],
         answer=row["answer"],
+        reasoning=row.get("reasoning"),
         finish_reason=row["finish_reason"],
         usage={"input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"]},
         flags=[flag for flag in json.loads(row["flags"] or "[]") if flag != SELF_JUDGED],
@@ -113,6 +115,8 @@ def _call_entry(given: Any) -> Row:
         entry["kind"] = call.kind
     if call.raw is not None:
         entry["raw"] = call.raw
+    if call.sent_name is not None:
+        entry["sent_name"] = call.sent_name
     try:
         write(entry)
     except (TypeError, ValueError, RecursionError):

@@ -72,6 +72,7 @@ class EvalResult:
     trial: int = _column("trial", "int64", "which attempt at the case, from 1")
     actual_tool: str | None = _column("trial", "str", "the tool called; none: answered in text; NA: not known")
     answer: str | None = _column("trial", "str", "the text of the reply")
+    reasoning: str | None = _column("trial", "str", "thinking that came with the answer, set aside")
     finish_reason: str | None = _column("trial", "str", "why the model stopped, as the endpoint says")
     error_kind: str | None = _column("trial", "str", "why the trial could not be scored")
     error: str | None = _column("trial", "str", "the same in words")

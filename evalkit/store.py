@@ -38,7 +38,7 @@ ROWS_PER_PART = 1000
 BYTES_PER_PART = 4 * 2**20
 LARGEST_DATASET = 512 * 2**20  # bytes of JSON: a few kilobytes of a foreign file could unpack to any size
 RUN_COLUMNS = tuple(column.name for column in COLUMNS if column.level == "run")
-_WIDE = ("input", "expected", "error", "reason", "answer", "tool_calls", "mismatches", "reviews")
+_WIDE = ("input", "expected", "error", "reason", "answer", "reasoning", "tool_calls", "mismatches", "reviews")
 _FILE_ORDER = tuple(name for name in NAMES if name not in _WIDE) + _WIDE
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import finish_reasons
+from .finish_reasons import FAILED, FILTERED, LENGTH, MALFORMED, REFUSED
 from .records import ToolCall, Turn, Verdict
+from .thinking import is_blank
 
 ARGUMENTS_UNKNOWN = "arguments_unknown"  # only the name of the tool that was called is known
 TEXT_UNKNOWN = "text_unknown"  # answered in text, which was not kept
 # Notes that scoring makes of a turn. They are made anew each time, so that scoring a stored turn again agrees.
-_MADE_HERE = ("empty", "truncated", "extra_calls", "empty_arguments", "call_in_text")
-_LIMIT_REASONS = ("length", "max_tokens", "max_output_tokens", "incomplete")
+UNKNOWN_REASON = "unknown_finish_reason"
+_MADE_HERE = ("empty", "truncated", "extra_calls", "empty_arguments", "call_in_text", UNKNOWN_REASON)
 
 
 def as_turn(turn: Turn | str | None) -> Turn:
@@ -28,33 +31,60 @@ def as_turn(turn: Turn | str | None) -> Turn:
 
 
 def flags_of(turn: Turn, *more: str) -> tuple[str, ...]:
-    """The turn's own flags and `more`, each once."""
-    return tuple(dict.fromkeys((*(flag for flag in turn.flags if flag not in _MADE_HERE), *more)))
+    """The turn's own flags, whether its finish reason is unknown, and `more`, each once."""
+    own = [flag for flag in turn.flags if flag not in _MADE_HERE]
+    if turn.finish_reason and finish_reasons.meaning(turn.finish_reason) is None:
+        own.append(UNKNOWN_REASON)
+    return tuple(dict.fromkeys((*own, *more)))
 
 
 def at_token_limit(turn: Turn) -> bool:
     """Whether the reply ended because the token limit was reached."""
-    return turn.finish_reason in _LIMIT_REASONS or "token_limit" in turn.flags
+    return finish_reasons.meaning(turn.finish_reason) == LENGTH or "token_limit" in turn.flags
+
+
+def is_filtered(turn: Turn) -> bool:
+    """Whether a content filter stopped the model."""
+    return finish_reasons.meaning(turn.finish_reason) == FILTERED or "content_filter" in turn.flags
 
 
 def is_refusal(turn: Turn) -> bool:
     """Whether the model refused, or a content filter stopped it."""
-    return "refused" in turn.flags or turn.finish_reason == "content_filter"
+    return "refused" in turn.flags or finish_reasons.meaning(turn.finish_reason) == REFUSED or is_filtered(turn)
 
 
-def request_error(turn: Turn) -> Verdict:
-    """The verdict on a request that failed: an error, not a failure."""
-    reason = turn.error or f"the request failed: {turn.error_kind}"
-    return Verdict(None, None, reason, outcome="error", error_kind=turn.error_kind, flags=flags_of(turn))
+def is_malformed(turn: Turn) -> bool:
+    """Whether the provider withheld a call because it could not read it."""
+    return finish_reasons.meaning(turn.finish_reason) == MALFORMED and not turn.tool_calls
+
+
+def is_empty(turn: Turn) -> bool:
+    """Whether nothing was said and nothing called."""
+    return not turn.tool_calls and is_blank(turn.answer) and TEXT_UNKNOWN not in turn.flags
+
+
+def request_error(turn: Turn) -> Verdict | None:
+    """The verdict on a request that failed, or that the provider gave up: an error, not a failure. None for others."""
+    if turn.error_kind:
+        kind, reason = turn.error_kind, turn.error or f"the request failed: {turn.error_kind}"
+    elif finish_reasons.meaning(turn.finish_reason) == FAILED:
+        kind, reason = "server", f"the provider gave up: {ended(turn)}"
+    else:
+        return None
+    return Verdict(None, None, reason, outcome="error", error_kind=kind, flags=flags_of(turn))
+
+
+def ended(turn: Turn) -> str:
+    """Why a reply ended, as the endpoint says it."""
+    return f"finish reason {turn.finish_reason!r}" if turn.finish_reason else "no finish reason given"
 
 
 def truncated(turn: Turn, what: str, **known: Any) -> Verdict:
     """The verdict on a reply that was cut off, with whatever is `known` of it."""
-    ended = f"finish reason {turn.finish_reason!r}" if turn.finish_reason else "no finish reason given"
     return Verdict(
         None,
         None,
-        f"{what} ({ended})",
+        f"{what} ({ended(turn)})",
         outcome="error",
         error_kind="truncated",
         flags=flags_of(turn, "truncated"),

@@ -32,7 +32,7 @@ from evalkit.fences import unfenced
 from evalkit.frame_view import show
 from evalkit.judge_replies import read_verdict
 from evalkit.records import clean_text
-from evalkit.replies import read_reply
+from evalkit.replies import Failed, read_reply
 from evalkit.review_registry import ReviewerError
 from evalkit.reviewers import json_schema_match, valid_json, valid_xml
 from evalkit.rows import row_of
@@ -114,9 +114,11 @@ def _cheap_reply(source: Mutator) -> bytes:
 
 
 def check_reply(body: bytes) -> None:
-    """Whatever a server sends is a Turn that can be scored, read as a judge's, and stored."""
+    """Whatever a server sends is an error or a Turn that can be scored, read as a judge's, and stored."""
     for api in ("chat", "responses"):
         turn = read_reply(body, api, names={"list_files_": "list_files"}, limit=50)
+        if isinstance(turn, Failed):
+            continue
         verdict = score_turn(_CASE, turn, _TOOLS)
         assert "could not be scored" not in verdict.reason or "comparing" in verdict.reason, verdict.reason
         jsontext.write(row_of(_CASE, 1, turn, verdict)).encode()

@@ -26,8 +26,6 @@ EXACT = {"reviewer": "exact_match", "expected": "Paris"}
         ([CONTAINS], "It is Rome.", "failed", False, 0.0),
         ([CONTAINS, EXACT], "Paris", "passed", True, 1.0),
         ([CONTAINS, EXACT], "It is Paris.", "failed", False, 0.5),
-        ([CONTAINS], "", "failed", False, 0.0),
-        ([CONTAINS], None, "failed", False, 0.0),
     ],
 )
 def test_an_answer_passes_when_all_its_reviewers_pass_and_scores_their_mean(reviewers, answer, outcome, passed, score):
@@ -36,7 +34,7 @@ def test_an_answer_passes_when_all_its_reviewers_pass_and_scores_their_mean(revi
     assert verdict.actual_tool == "none"
     assert [one["reviewer"] for one in verdict.details["reviews"]] == [spec["reviewer"] for spec in reviewers]
     json.dumps(verdict.details, allow_nan=False)
-    assert ("empty" in verdict.flags) is (not answer)
+    assert verdict.flags == ()
 
 
 def test_a_reason_names_each_reviewer_and_failed_ones_first():
@@ -55,6 +53,78 @@ def test_a_tool_call_in_place_of_an_answer_fails_and_says_so(answer):
     assert nameless.reason == "Expected an answer, got a tool call: a call without a usable name"
 
 
+def ended(finish_reason, answer=None, **fields):
+    return Turn(answer=answer, finish_reason=finish_reason, **fields)
+
+
+@pytest.mark.parametrize(
+    ("turn", "outcome", "error_kind", "reason"),
+    [
+        (Turn(), "empty", None, "Expected an answer, got an empty message"),
+        (Turn(answer=""), "empty", None, "Expected an answer, got an empty message"),
+        (Turn(answer="\u00a0\u200b\n"), "empty", None, "Expected an answer, got an empty message"),
+        (Turn(answer="<think>Paris it is."), "empty", None, "Expected an answer, got an empty message"),
+        (Turn(reasoning="Paris it is."), "empty", None, "Expected an answer, got an empty message"),
+        (ended("xyz"), "empty", None, "Expected an answer, got an empty message"),
+        (Turn(answer="Not Paris.", flags=["refused"]), "refused", None, "Expected an answer, got a refusal"),
+        (ended("refusal", "Paris? No."), "refused", None, "Expected an answer, got a refusal"),
+        (ended("SAFETY", "Paris"), "refused", None, "got a filtered reply (finish reason 'SAFETY')"),
+        (ended("content_filter"), "refused", None, "got a filtered reply (finish reason 'content_filter')"),
+        (ended("guardrail_intervened", "Paris"), "refused", None, "got a filtered reply"),
+        (ended("network_error", "Paris"), "error", "server", "the provider gave up: finish reason 'network_error'"),
+        (ended("ERROR"), "error", "server", "the provider gave up: finish reason 'ERROR'"),
+        (ended("MALFORMED_FUNCTION_CALL"), "called_tool", None, "a tool call that the provider could not read"),
+        (ended("model_length", "Paris is the cap"), "error", "truncated", "The answer was cut off"),
+        (ended("MAX_TOKENS", "Paris is the cap"), "error", "truncated", "The answer was cut off"),
+        (ended("FinishReason.MAX_TOKENS", "Paris is"), "error", "truncated", "The answer was cut off"),
+        (ended("pause_turn", "Paris"), "error", "truncated", "The answer was cut off"),
+        (ended("ERROR_LIMIT", "Paris"), "error", "truncated", "The answer was cut off"),
+        (ended("stop", "Paris"), "passed", None, "string_contains"),
+        (ended("xyz", "Paris"), "passed", None, "string_contains"),
+        (ended("end_turn", "<think>Rome?</think>Paris"), "passed", None, "string_contains"),
+    ],
+)
+def test_a_reply_that_is_no_whole_answer_meets_no_reviewer(turn, outcome, error_kind, reason):
+    verdict = evaluate_answer(answer_case(CONTAINS), turn)
+    assert (verdict.outcome, verdict.error_kind) == (outcome, error_kind)
+    assert verdict.passed is {"passed": True, "error": None}.get(outcome, False)
+    assert reason in verdict.reason
+    assert ("unknown_finish_reason" in verdict.flags) is (turn.finish_reason == "xyz")
+    assert {"empty", "refused"} & set(verdict.flags) == {outcome} & {"empty", "refused"}
+
+
+@pytest.mark.parametrize(
+    "reviewer",
+    [
+        {"reviewer": "regex_match", "pattern": "(?!.*London).*"},
+        {"reviewer": "exact_match", "expected": "None"},
+        {"reviewer": "levenshtein", "expected": "x", "threshold": 0.0},
+        {"reviewer": "string_contains", "search_string": "Paris"},
+    ],
+)
+@pytest.mark.parametrize("answer", [None, "", "<think>Paris x"])
+def test_a_missing_answer_passes_no_reviewer(reviewer, answer):
+    verdict = evaluate_answer(answer_case(reviewer), Turn(answer=answer))
+    assert (verdict.outcome, verdict.passed, verdict.score) == ("empty", False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "answer", "passed"),
+    [
+        ({"reviewer": "string_contains", "search_string": "London"}, "<think>London? No.</think>Paris", False),
+        ({"reviewer": "exact_match", "expected": "Paris"}, "<think>London? No.</think>\nParis", True),
+        ({"reviewer": "valid_json"}, "<think>x</think>\n{}", True),
+        ({"reviewer": "numeric_match", "expected": 42}, "<think>Maybe 41?</think>42", True),
+        ({"reviewer": "numeric_match", "expected": 41}, "Maybe 41?\n</think>\n42", False),
+    ],
+)
+def test_reviewers_do_not_see_the_thinking(reviewer, answer, passed):
+    turn = Turn(answer=answer)
+    assert evaluate_answer(answer_case(reviewer), turn).passed is passed
+    assert "thinking" in turn.flags
+    assert "</think>" in turn.reasoning
+
+
 @pytest.mark.parametrize(
     "turn", [Turn(answer="It is Par", finish_reason="length"), Turn(answer="It", flags=["token_limit"])]
 )
@@ -67,11 +137,6 @@ def test_a_final_answer_cut_off_is_an_error(turn):
 def test_a_failed_request_is_an_error_for_a_final_answer_too():
     verdict = evaluate_answer(answer_case(CONTAINS), Turn(error_kind="server", error="HTTP 500"))
     assert (verdict.outcome, verdict.error_kind, verdict.reason) == ("error", "server", "HTTP 500")
-
-
-def test_a_refusal_is_reviewed_and_flagged():
-    verdict = evaluate_answer(answer_case(CONTAINS), Turn(answer="I cannot say.", flags=["refused"]))
-    assert (verdict.outcome, verdict.flags) == ("failed", ("refused",))
 
 
 def test_a_reviewer_that_raises_makes_an_error_and_the_others_are_kept():

@@ -70,6 +70,21 @@ def test_an_accepted_abstention_is_no_under_calling():
     assert calling_rates(frame, by=[])[["what", "count"]].to_numpy().tolist() == [["under-calling", 0.0]]
 
 
+@pytest.mark.parametrize("outcome", ["empty", "refused"])
+def test_silence_where_no_tool_was_expected_is_neither_an_abstention_nor_over_calling(outcome):
+    frame = results(
+        row("n1", expected_tool="none", actual_tool="none"),
+        row("n2", expected_tool="none", actual_tool="none", passed=False, outcome=outcome),
+        row("c1", actual_tool="none", passed=False, outcome=outcome),
+    )
+    assert tool_confusion(frame).loc["none"].to_dict() == {
+        "list_files": 0, "none": 1, "(unknown)": 0, "(unparsable)": 0, "(no answer)": 1,
+    }  # fmt: skip
+    assert calling_rates(frame, by=[])[["what", "n", "count"]].to_numpy().tolist() == [
+        ["over-calling", 2, 0.0], ["under-calling", 1, 1.0],
+    ]  # fmt: skip
+
+
 def test_nothing_changes_what_it_is_given():
     given = trials()
     before = given.copy(deep=True)

@@ -124,11 +124,11 @@ WRONG = "Wrong tool: expected list_files, got"
             "refused",
             False,
             0.0,
-            "Expected list_files, got a refusal",
+            "Expected list_files, got a filtered reply (finish reason 'content_filter')",
         ),
         ("list_files", {}, Turn(answer=" \n"), "empty", False, 0.0, "Expected list_files, got an empty message"),
-        ("none", {}, Turn(flags=["refused"]), "correct", True, 1.0, "Correct: no tool call"),
-        ("none", {}, Turn(), "correct", True, 1.0, "Correct: no tool call"),
+        ("none", {}, Turn(answer="No.", flags=["refused"]), "correct", True, 1.0, "Correct: no tool call"),
+        ("none", {}, None, "correct", True, 1.0, "Correct: no tool call"),
         ("any", {}, call("delete_file"), "correct", True, 1.0, "Correct: selected delete_file"),
         ("any", {}, TEXT, "no_call", False, 0.0, "Expected any tool, got no tool call"),
         (
@@ -219,8 +219,10 @@ def test_a_turn_and_its_verdict(expected, fields, turn, outcome, passed, score, 
         (call("read_file"), "list_files", {}, "read_file", False, ()),
         (TEXT, "list_files", {}, "none", False, ()),
         (TEXT, "none", {}, "none", True, ()),
-        (Turn(flags=["refused"]), "none", {}, "none", True, ("refused", "empty")),
-        (Turn(finish_reason="content_filter", answer="…"), "none", {}, "none", True, ("refused",)),
+        (Turn(answer="No.", flags=["refused"]), "none", {}, "none", True, ("refused",)),
+        (Turn(flags=["refused"]), "none", {}, "none", False, ("refused", "empty")),
+        (Turn(finish_reason="content_filter", answer="…"), "none", {}, "none", False, ("refused",)),
+        (Turn(finish_reason="xyz", answer="Hi"), "none", {}, "none", True, ("unknown_finish_reason",)),
         (Turn(), "list_files", {}, "none", False, ("empty",)),
         (Turn(tool_calls=[ToolCall(" ")]), "list_files", {}, None, False, ()),
         (Turn(tool_calls=[ToolCall(None)]), "list_files", {}, None, False, ()),
@@ -235,6 +237,56 @@ def test_a_turn_and_its_verdict(expected, fields, turn, outcome, passed, score, 
 def test_what_is_recorded_beside_the_verdict(turn, expected, fields, tool, tool_passed, flags):
     verdict = judged(turn, expected, **fields)
     assert (verdict.actual_tool, verdict.tool_passed, verdict.flags) == (tool, tool_passed, flags)
+
+
+SILENCE = [  # a turn without a call, and what it is where no tool was expected
+    (Turn(), "empty", None),
+    (Turn(answer=""), "empty", None),
+    (Turn(answer=" \u00a0\u200b\ufeff"), "empty", None),
+    (Turn(answer="<think>No tool fits."), "empty", None),
+    (Turn(answer="No tool fits.</think>"), "empty", None),
+    (Turn(reasoning="No tool fits."), "empty", None),
+    (Turn(finish_reason="stop"), "empty", None),
+    (Turn(finish_reason="xyz"), "empty", None),
+    (Turn(flags=["refused"]), "refused", None),
+    (Turn(finish_reason="refusal"), "refused", None),
+    (Turn(finish_reason="content_filter"), "refused", None),
+    (Turn(finish_reason="SAFETY"), "refused", None),
+    (Turn(finish_reason="RECITATION", answer="Once"), "refused", None),
+    (Turn(finish_reason="sensitive", answer="Once"), "refused", None),
+    (Turn(finish_reason="MALFORMED_FUNCTION_CALL"), "unusable_call", None),
+    (Turn(finish_reason="malformed_tool_use", answer="Let me look."), "unusable_call", None),
+    (Turn(finish_reason="error"), "error", "server"),
+    (Turn(finish_reason="network_error", answer="Once"), "error", "server"),
+    (Turn(finish_reason="insufficient_system_resource"), "error", "server"),
+    (Turn(finish_reason="MAX_TOKENS"), "error", "truncated"),
+    (Turn(finish_reason="model_length", answer="<think>Which"), "error", "truncated"),
+    (Turn(finish_reason="pause_turn", answer=""), "error", "truncated"),
+]
+
+
+@pytest.mark.parametrize(("turn", "outcome", "error_kind"), SILENCE)
+@pytest.mark.parametrize(
+    ("expected", "fields"),
+    [("none", {}), ("list_files", {"secondary_tools": ["none"]}), ("list_files", {}), ("any", {})],
+)
+def test_silence_is_no_abstention(turn, outcome, error_kind, expected, fields):
+    verdict = judged(turn, expected, **fields)
+    assert (verdict.outcome, verdict.error_kind) == (outcome, error_kind)
+    assert (verdict.passed, verdict.score) == ((None, None) if outcome == "error" else (False, 0.0))
+
+
+def test_thinking_in_front_of_an_answer_is_no_part_of_it():
+    turn = Turn(answer="<think>list_files?</think>Hello.")
+    assert (turn.answer, turn.reasoning, turn.flags) == ("Hello.", "<think>list_files?</think>", ("thinking",))
+    assert judged(turn, "none").outcome == "correct"
+
+
+@pytest.mark.parametrize("finish_reason", ["error", "abort", "USER_CANCEL"])
+def test_a_call_in_a_reply_that_the_provider_gave_up_is_not_scored(finish_reason):
+    verdict = judged(call(finish_reason=finish_reason))
+    assert (verdict.outcome, verdict.error_kind) == ("error", "server")
+    assert verdict.reason == f"the provider gave up: finish reason {finish_reason!r}"
 
 
 @pytest.mark.parametrize(
@@ -297,6 +349,9 @@ def test_tools_may_be_given_in_any_form(tools):
     [
         ("length", ()),
         ("max_tokens", ()),
+        ("MAX_TOKENS", ()),
+        ("model_length", ()),
+        ("model_context_window_exceeded", ()),
         ("max_output_tokens", ()),
         ("incomplete", ()),
         ("tool_calls", ("token_limit",)),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.records import Turn, Usage
-from evalkit.replies import chat_turn, first_words, read_reply, responses_turn, server_words
+from evalkit.records import ToolCall, Turn, Usage
+from evalkit.replies import Failed, chat_turn, first_words, read_reply, responses_turn, server_words
 
 TWO = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a"}'}}
 
@@ -41,7 +41,7 @@ def test_calls_keep_their_order_and_raw_arguments():
 
 def test_names_are_mapped_back_and_others_left_alone():
     turn = chat_turn(with_calls(TWO, function(name="other")), names={"read_file": "files.read"})
-    assert [call.name for call in turn.tool_calls] == ["files.read", "other"]
+    assert [(call.name, call.sent_name) for call in turn.tool_calls] == [("files.read", "read_file"), ("other", None)]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,35 @@ def test_a_call_needs_neither_id_nor_type():
 
 
 def test_the_legacy_function_call_is_a_call():
-    (call,) = chat_turn(chat({"content": None, "function_call": {"name": "read_file", "arguments": "{}"}})).tool_calls
-    assert call.name == "read_file"
+    turn = chat_turn(chat({"content": None, "function_call": {"name": "read_file", "arguments": "{}"}}))
+    assert [call.name for call in turn.tool_calls] == ["read_file"]
+    assert turn.flags == ()
+
+
+@pytest.mark.parametrize(
+    ("second", "kept"),
+    [
+        ({"function_call": {"name": "read_file", "arguments": '{"path":"a"}'}}, False),
+        ({"function_call": {"name": "read_file", "arguments": {"path": "a"}}}, False),
+        ({"function_call": {"name": "read_file", "arguments": '{"path": "b"}'}}, True),
+        ({"function_call": {"name": "list_files", "arguments": '{"path": "a"}'}}, True),
+        ({"function_call": {"name": "read_file", "arguments": '{"path": "a'}}, True),
+        ({"function_call": {"arguments": "{}"}}, True),
+        ({"function_call": "read_file"}, True),
+        ({"function_call": None}, False),
+        ({"function_call": {}}, False),
+        ({"content": [{"type": "tool_use", "name": "read_file", "input": {"path": "a"}}]}, False),
+        ({"content": [{"type": "tool_use", "name": "read_file", "input": {"path": "b"}}]}, True),
+    ],
+)
+def test_a_second_call_in_another_field_is_kept_and_flagged_unless_it_is_the_same(second, kept):
+    turn = chat_turn(chat({"content": None, "tool_calls": [TWO], **second}, "tool_calls"))
+    assert turn.tool_calls[0] == ToolCall("read_file", '{"path": "a"}')
+    assert len(turn.tool_calls) == 1 + kept
+    assert turn.flags == (("second_call",) if kept else ())
+    if kept:
+        (entry,) = [second["function_call"]] if "function_call" in second else second["content"]
+        assert turn.tool_calls[1].raw == entry
 
 
 def test_a_null_message_is_an_empty_answer():
@@ -124,6 +151,7 @@ def test_a_null_message_is_an_empty_answer():
         ({"content": ["Hel", "lo"]}, "Hello"),
         ({"content": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "Hello"}]}, "Hello"),
         ({"content": {"capital": "Paris"}}, '{"capital": "Paris"}'),
+        ({"content": {"type": "text", "text": "Hello"}}, "Hello"),
         ({"content": 5}, "5"),
         ({"content": "Hello", "reasoning_content": "They greet me."}, "Hello"),
     ],
@@ -148,11 +176,98 @@ def test_empty_content_beside_a_call_is_kept_and_not_empty():
         ({"content": ""}, "length", ("empty", "token_limit")),
         ({"content": "Once upon"}, "length", ("token_limit",)),
         ({"content": None, "reasoning_content": "Let me see"}, "stop", ("empty", "reasoning_only")),
+        ({"content": "<think>Let me see"}, "stop", ("thinking", "empty", "reasoning_only")),
+        ({"content": "<think>Let me see</think>Hi"}, "stop", ("thinking",)),
+        ({"content": "\u200b\u00a0"}, "stop", ("empty",)),
+        ({"content": None}, "SAFETY", ("content_filter", "empty")),
+        ({"content": None}, "FinishReason.MAX_TOKENS", ("empty", "token_limit")),
         ({"content": "Hi"}, "stop", ()),
+        ({"content": "Hi"}, "xyz", ()),
     ],
 )
 def test_flags_tell_the_shape_of_the_reply(message, reason, flags):
     assert chat_turn(chat(message, reason)).flags == flags
+
+
+@pytest.mark.parametrize(
+    ("message", "reasoning"),
+    [
+        ({"reasoning_content": "hm"}, "hm"),
+        ({"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}, "hm"),
+        ({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}, {"text": "so"}]}, "hm\n\nso"),
+        ({"thinking": "hm"}, "hm"),
+        ({"content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Hi"}]}, "hm"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"text": "Hi"}]}, "hm"),
+        ({"content": "<think>so</think>Hi", "reasoning_content": "hm"}, "hm\n\n<think>so</think>"),
+        ({"reasoning_content": " "}, None),
+        ({"reasoning": {}}, None),
+        ({}, None),
+    ],
+)
+def test_thinking_is_kept_apart_from_the_answer(message, reasoning):
+    turn = chat_turn(chat({"content": "Hi", **message}))
+    assert (turn.answer, turn.reasoning) == ("Hi", reasoning)
+
+
+@pytest.mark.parametrize(
+    ("choice", "reason"),
+    [
+        ({"finish_reason": None, "native_finish_reason": "MAX_TOKENS"}, "MAX_TOKENS"),
+        ({"native_finish_reason": "SAFETY", "finish_reason": "stop"}, "SAFETY"),
+        ({"native_finish_reason": "end_turn", "finish_reason": "xyz"}, "end_turn"),
+        ({"native_finish_reason": "STOP", "finish_reason": "tool_calls"}, "tool_calls"),
+        ({"finish_reason": "stop", "stop_reason": "error"}, "stop"),
+        ({"finish_reason": "stop", "stop_reason": 128001}, "stop"),
+        ({"stop_reason": "max_tokens"}, "max_tokens"),
+        ({"finish_reason": {"type": "length", "length": 9}}, "length"),
+        ({"finish_reason": 7}, "7"),
+        ({"finish_reason": "eos_token", "native_finish_reason": None}, "eos_token"),
+        ({}, None),
+    ],
+)
+def test_the_finish_reason_is_the_word_that_tells_most(choice, reason):
+    assert chat_turn({"choices": [{"message": {"content": "Hi"}, **choice}]}).finish_reason == reason
+
+
+CITY = {"type": "tool_use", "id": "t", "name": "get_weather", "input": {"city": "Oslo"}}
+OLLAMA = {"model": "q", "done": True, "prompt_eval_count": 3, "eval_count": 5}
+
+
+@pytest.mark.parametrize(
+    ("payload", "answer", "calls", "reason"),
+    [
+        ({"choices": [{"text": "Hi", "finish_reason": "stop"}]}, "Hi", [], "stop"),
+        ({**OLLAMA, "message": {"role": "assistant", "content": "Hi"}, "done_reason": "stop"}, "Hi", [], "stop"),
+        (
+            {
+                **OLLAMA,
+                "message": {"tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}]},
+            },
+            None,
+            ["get_weather"],
+            None,
+        ),
+        ({"type": "message", "content": [{"type": "text", "text": "Hi"}, CITY]}, "Hi", ["get_weather"], None),
+        ({"type": "message", "content": [], "stop_reason": "end_turn"}, None, [], "end_turn"),
+        (chat({"content": [{"type": "text", "text": "Hi"}, CITY]}, "tool_use"), "Hi", ["get_weather"], "tool_use"),
+        (chat({"content": [CITY, CITY]}, "tool_use"), None, ["get_weather"] * 2, "tool_use"),
+        (chat({"content": None, "tool_calls": [CITY]}, "tool_use"), None, ["get_weather"], "tool_use"),
+    ],
+)
+def test_forms_that_gateways_pass_on_are_read_as_what_they_are(payload, answer, calls, reason):
+    turn = chat_turn(payload)
+    assert (turn.answer, [call.name for call in turn.tool_calls], turn.finish_reason) == (answer, calls, reason)
+    assert all(call.arguments == {"city": "Oslo"} for call in turn.tool_calls)
+    assert "second_call" not in turn.flags
+
+
+def test_a_choice_without_its_message_was_filtered():
+    turn = chat_turn({"choices": [{"finish_reason": "content_filter", "content_filter_results": {"hate": {}}}]})
+    assert (turn.error_kind, turn.finish_reason, turn.flags) == (None, "content_filter", ("content_filter", "empty"))
+
+
+def test_the_tokens_that_ollama_counts_are_read():
+    assert chat_turn({**OLLAMA, "message": {"content": "Hi"}}).usage == Usage(3, 5)
 
 
 def test_the_refusal_is_the_answer_where_there_is_no_other():
@@ -181,13 +296,11 @@ def test_a_nonsense_token_count_is_no_count(count):
         ("", "the body is empty"),
         ('{"choices": [{"ind', 'the body is not JSON (Unterminated string starting at): {"choices": [{"ind'),
         (b'{"choices": "\xff"}', 'the body is not UTF-8: {"choices": "\\xff"}'),
-        ('{"error": {"message": "upstream failed"}}', 'holds an error: {"error": {"message": "upstream failed"}}'),
         ('{"choices": null}', 'no usable choice in the reply: {"choices": null}'),
         ('{"choices": []}', "no usable choice"),
         ('{"choices": [null]}', "no usable choice"),
         ('{"choices": [{}]}', "no usable choice"),
         ('{"choices": [{"message": "Hi"}]}', "no usable choice"),
-        ('{"choices": [{"message": null, "error": {"code": 502}}]}', "holds an error"),
         ("[]", "not a JSON object: []"),
         ('"Hi"', "not a JSON object"),
         ("null", "not a JSON object"),
@@ -200,6 +313,81 @@ def test_a_reply_without_an_answer_is_a_bad_response_with_its_first_words(body, 
     assert turn.error.startswith("HTTP 200, but ")
     assert why in turn.error
     assert len(turn.error) < 400
+
+
+BOOM = {"message": "boom", "code": 502}
+SAYS_HI = {"message": {"content": "Hi"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "error"),
+    [
+        ({"error": BOOM}, BOOM),
+        ({"error": "boom"}, {"error": "boom"}),
+        ({"error": "boom", "code": 429, "choices": []}, {"error": "boom", "code": 429}),
+        ({"error": {"message": "boom"}, "status": 429}, {"message": "boom", "status": 429}),
+        ({"error": BOOM, "choices": [SAYS_HI]}, BOOM),
+        ({"choices": [{"message": None, "error": BOOM}]}, BOOM),
+        ({"choices": [{**SAYS_HI, "error": BOOM, "finish_reason": "error"}]}, BOOM),
+        ({"choices": [{"message": {"content": "", "error": BOOM}}]}, BOOM),
+        ([{"error": BOOM}], BOOM),
+        ({"type": "error", "error": {"type": "overloaded_error"}}, {"type": "overloaded_error"}),
+        ({"type": "error", "message": "boom"}, {"type": "error", "message": "boom"}),
+        ({"object": "error", "message": "boom", "code": 400}, {"object": "error", "message": "boom", "code": 400}),
+        ({"code": 500, "message": "boom"}, {"code": 500, "message": "boom"}),
+        ({"code": 1302, "msg": "boom", "success": False}, {"code": 1302, "msg": "boom", "success": False}),
+        ({"detail": "boom"}, {"detail": "boom"}),
+        ({"detail": [{"loc": ["body"], "msg": "boom"}]}, {"detail": [{"loc": ["body"], "msg": "boom"}]}),
+        ({"errors": [{"message": "boom"}], "success": False, "result": None}, [{"message": "boom"}]),
+        ({"success": False, "choices": [SAYS_HI]}, {"success": False}),
+        (
+            {"base_resp": {"status_code": 1002, "status_msg": "boom"}, "choices": None},
+            {"status_code": 1002, "status_msg": "boom"},
+        ),
+        ({"error_code": 17, "error_msg": "boom"}, {"error_code": 17, "error_msg": "boom"}),
+        ({"__type": "ThrottlingException", "Message": "boom"}, {"__type": "ThrottlingException", "Message": "boom"}),
+        ({"choices": [], "message": "boom"}, {"message": "boom"}),
+        ({"status": "error", "message": "boom"}, {"status": "error", "message": "boom"}),
+        ({"status": "failed"}, {"message": "status 'failed'", "code": 503}),
+    ],
+)
+def test_an_error_with_status_200_is_handed_on_as_it_was_sent(payload, error):
+    failed = read_reply(json.dumps(payload))
+    assert isinstance(failed, Failed)
+    assert failed.error == error
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        {"error": None},
+        {"error": {}},
+        {"error": ""},
+        {"error": False},
+        {"error": []},
+        {"error": {"code": 0, "message": ""}},
+        {"error": {"code": None, "message": None}},
+        {"errors": []},
+        {"code": 200, "message": "success"},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+        {"success": True},
+        {"detail": "cached"},
+        {"status": "completed"},
+        {"type": "chat"},
+    ],
+)
+def test_no_error_is_no_error(nothing):
+    assert chat_turn({**nothing, "choices": [SAYS_HI]}).answer == "Hi"
+    assert chat_turn({"choices": [{**nothing, **SAYS_HI}]}).answer == "Hi"
+
+
+@pytest.mark.parametrize(
+    "reason", ["error", "network_error", "ERROR", "abort", "USER_CANCEL", "insufficient_system_resource"]
+)
+@pytest.mark.parametrize("message", [{"content": None}, {"content": "Hel"}, {"tool_calls": [TWO]}])
+def test_a_finish_reason_of_the_provider_s_own_failure_is_an_error_to_be_retried(message, reason):
+    failed = chat_turn(chat(message, reason))
+    assert failed == Failed({"message": f"finish reason {reason!r}", "code": 503}, "the provider gave up")
 
 
 def test_a_byte_order_mark_and_repeated_keys_do_no_harm():
@@ -263,7 +451,6 @@ def test_responses_statuses_are_told_in_the_words_of_chat(payload, reason, flags
 @pytest.mark.parametrize(
     "payload",
     [
-        responses(status="failed", error={"code": "server_error", "message": "boom"}),
         responses(SAID, status="in_progress"),
         {"output": None},
         {"choices": []},
@@ -273,6 +460,28 @@ def test_responses_statuses_are_told_in_the_words_of_chat(payload, reason, flags
 )
 def test_responses_without_an_answer_are_bad_responses(payload):
     assert responses_turn(payload).error_kind == "bad_response"
+
+
+@pytest.mark.parametrize(
+    ("payload", "error"),
+    [
+        (responses(status="failed", error={"code": "server_error", "message": "boom"}), "boom"),
+        (responses(SAID, status="failed", error=None), "status 'failed'"),
+        (responses(status="cancelled"), "status 'cancelled'"),
+        (responses(SAID, status="incomplete", incomplete_details={"reason": "error"}), "finish reason 'error'"),
+        ({"output": None, "message": "boom"}, "boom"),
+    ],
+)
+def test_responses_that_failed_are_handed_on(payload, error):
+    failed = responses_turn(payload)
+    assert isinstance(failed, Failed)
+    assert failed.error["message"] == error
+
+
+def test_summaries_of_reasoning_are_kept_apart_from_the_answer():
+    reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "x"}
+    turn = responses_turn(responses(reasoning, SAID))
+    assert (turn.answer, turn.reasoning, turn.flags) == ("Hello", "hm", ())
 
 
 def test_responses_custom_and_unknown_calls_stay_calls():
@@ -341,8 +550,10 @@ PAYLOADS = JSON | st.fixed_dictionaries(
 def test_any_json_becomes_a_turn_that_can_be_stored(payload, limit):
     for read in (chat_turn, responses_turn):
         turn = read(payload, names={"a": "b"}, limit=limit)
+        if isinstance(turn, Failed):
+            continue
         assert turn.error_kind in (None, "bad_response")
-        for text in (turn.answer, turn.finish_reason, turn.error):
+        for text in (turn.answer, turn.finish_reason, turn.error, turn.reasoning):
             assert text is None or text.encode("utf-8") is not None
         for call in turn.tool_calls:
             assert call.name is None or call.name.strip()
@@ -352,4 +563,4 @@ def test_any_json_becomes_a_turn_that_can_be_stored(payload, limit):
 @given(st.binary(max_size=60) | st.text(max_size=60))
 def test_any_body_becomes_a_turn(body):
     for api in ("chat", "responses"):
-        assert isinstance(read_reply(body, api), Turn)
+        assert isinstance(read_reply(body, api), Turn | Failed)
