@@ -2,6 +2,7 @@ import asyncio
 import os
 import re
 
+import pandas as pd
 import pytest
 
 import evalkit as ek
@@ -426,6 +427,14 @@ def test_a_dialogue_is_shown_with_its_speakers():
 def test_wrong_calls_are_refused_before_anything_is_asked(call, error, words):
     with pytest.raises(error, match=re.escape(words)):
         call()
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=repr)
+def test_no_judge_is_asked_about_a_missing_answer(endpoint, missing):
+    endpoint.script = lambda request: as_asked(request, "Y")
+    verdict = ask(endpoint, missing, threshold=0)
+    assert (verdict.passed, verdict.score, verdict.reason) == (False, 0.0, "there is no answer")
+    assert endpoint.requests == []
 
 
 async def test_a_judge_can_be_called_where_a_loop_is_running(endpoint):
