@@ -67,7 +67,12 @@ class Dataset:
         system_prompt: str | None = None,
         description: str | None = None,
     ) -> Dataset:
-        """A dataset with one case per row; columns are the fields of a case, NaN and None are absent.
+        """A dataset with one case per row; columns are the fields of a case.
+
+        NaN, None, NA and NaT are absent, and so is a key of an object that has one as its value, at any depth: after
+        Parquet every object has the keys of all rows. An object of nothing else is `{}`, "no arguments". Where a null
+        is meant, hold the object as JSON text. `pd.read_parquet` makes floats of integers in such objects, which
+        loses digits of those beyond 2**53; with `dtype_backend="pyarrow"` it does not.
 
         Raises DatasetError with everything that is wrong.
         """

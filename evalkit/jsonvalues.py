@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import Decimal
+from numbers import Number
 from typing import Any
 
 from .jsontext import DEEPEST
@@ -18,6 +19,13 @@ class NotJsonError(ValueError):
     def __init__(self, message: str, path: str):
         self.message, self.path = message, path
         super().__init__(f"at {path}: {message}" if path else message)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN of whatever kind, pandas' NA and NaT. Empty text is a value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Number) and value != value  # NaN alone is not itself
 
 
 def plain(value: Any, path: str = "") -> Any:

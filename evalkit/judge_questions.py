@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from . import judge_prompts as prompts
 from .jsontext import fingerprint
 from .judge_rules import KINDS, MAX_TOKENS
 from .records import Verdict
+from .review_registry import mode_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Question:
     threshold: float
     max_tokens: int
     model: str | None = None  # the judge that the spec names
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # that are stored with the verdict
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -51,8 +53,9 @@ class Question:
         passed = score >= self.threshold
         worth = f"{choice} ({score:g}{'' if passed or score == 0 else f', passes from {self.threshold:g}'})"
         said = f"{worth}: {reason}" if reason else worth
-        known = {"choice": choice, "judge_reason": reason, "prompt_hash": self.prompt_hash}
-        return Verdict(passed, score, said, details={**known, "request_hash": self.request_hash, **details})
+        known = {"choice": choice, "judge_reason": reason, "parameters": dict(self.parameters)}
+        hashes = {"prompt_hash": self.prompt_hash, "request_hash": self.request_hash}
+        return Verdict(passed, score, said, details={**known, **hashes, **details})
 
     def kept(self, review: Mapping[str, Any], model: str) -> Verdict | None:
         """The verdict of a stored review, where this very question was put to that model; by today's scores."""
@@ -86,4 +89,5 @@ def question_of(spec: Mapping[str, Any], answer: str | None, *, input: Any = Non
         threshold=spec.get("threshold", kind.threshold),
         max_tokens=spec.get("max_tokens", MAX_TOKENS),
         model=spec.get("model"),
+        parameters=mode_of(spec),
     )

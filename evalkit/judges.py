@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .environment import JUDGE_MODEL, default_model, load_env
+from .jsonvalues import is_missing
 from .judge_questions import question_of
 from .judge_rules import KINDS, MAX_TOKENS
 from .judging import open_judge
 from .jury import JudgeSpec, judge_of, judge_url
 from .loops import drive
 from .records import Verdict
-from .reviewers import problems
+from .review_registry import NO_ANSWER, problems
 
 __all__ = ["CHOICE_SCORES", "PROMPTS", "closed_qa", "factuality", "judge", "tone"]
 
@@ -122,8 +123,9 @@ def judge(
     model : a name, a Model or a function; default: EVALKIT_JUDGE_MODEL, else EVALKIT_MODEL, else gpt-4.1-mini.
     base_url : where a model given by name is asked; default: EVALKIT_JUDGE_BASE_URL, else OPENAI_BASE_URL.
 
-    A judge that does not answer, or states no choice, gives a Verdict with `error_kind`; `details` hold the choice,
-    the raw reply, the form it came in, the tokens and the prompt's fingerprint.
+    A missing answer (None, NaN) fails, and nobody is asked. A judge that does not answer, or states no choice, gives
+    a Verdict with `error_kind`; `details` hold the choice, the raw reply, the form it came in, the tokens and the
+    prompt's fingerprint.
 
     Raises ValueError for parameters that are not allowed, SettingsError for a model that cannot be asked.
     """
@@ -140,12 +142,14 @@ def _ask(
     model: JudgeSpec | None,
     base_url: str | None,
 ) -> Verdict:
-    if answer is not None and not isinstance(answer, str):
+    if not (is_missing(answer) or isinstance(answer, str)):
         raise TypeError(f"{name}: the answer must be text or None, got {type(answer).__name__}")
     spec = {"reviewer": name, **{key: value for key, value in given.items() if value is not None}}
     found = problems(spec, expected)
     if found:
         raise ValueError("; ".join(found))
+    if is_missing(answer):
+        return NO_ANSWER
     load_env()
     asked = judge_of(model or os.environ.get(JUDGE_MODEL) or default_model(), judge_url(base_url))
     question = question_of(spec, answer, input=input, expected=expected)

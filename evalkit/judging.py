@@ -122,7 +122,8 @@ class Judge:
         turn, form = await self._in_some_manner(question, again, spent, notify)
         if turn.error_kind is not None:
             return turn, Reading(None), form
-        reading = read_verdict(turn, question.choices, structured=form == "json_schema")
+        answer = question.texts.get("answer", "")
+        reading = read_verdict(turn, question.choices, structured=form == "json_schema", answer=answer)
         return turn, reading, reading.form
 
     async def _in_some_manner(

@@ -26,7 +26,7 @@ from .models import LexicalBaseline, Model, Session, as_model
 from .prices import Prices
 from .records import Turn, Verdict
 from .retries import Notify
-from .reviewers import is_judge
+from .review_registry import NO_ANSWER, is_judge
 
 FIRST = 8  # requests to judges that must not all be refused
 _FATAL = ("judge_auth", "judge_quota")
@@ -154,8 +154,8 @@ def kept_verdicts(
         name = judge_names.get(question.model, question.model)
         verdicts = (question.kept(review, name) for review in reviews if name is not None)
         kept = next((verdict for verdict in verdicts if verdict is not None), None)
-        if kept is not None:
-            found[place] = kept
+        if kept is not None or turn.answer is None:  # no judge is asked about no answer
+            found[place] = kept or NO_ANSWER
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import jsontext, schema_check
 from .differences import json_type
-from .fences import unfenced
+from .fences import review_unfenced
 from .records import Verdict, clean_text
 from .review_own import built_in
 from .review_registry import ReviewerError
@@ -21,10 +21,14 @@ def valid_json(answer: str, *, unique_keys: bool = False, strip_fences: bool = F
     An object that has a key twice and a lone surrogate escape are valid JSON, which the reason notes;
     `unique_keys` refuses the former. `strip_fences` reads what stands inside a Markdown fence.
     """
-    read = _Read(answer, strip_fences, unique_keys)
-    if read.failure:
-        return Verdict(None, 0.0, read.failure)
-    return Verdict(None, 1.0, f"valid JSON: {_kind(read.value)}{read.notes}")
+
+    def review(text: str) -> Verdict:
+        read = _Read(text, unique_keys)
+        if read.failure:
+            return Verdict(None, 0.0, read.failure)
+        return Verdict(None, 1.0, f"valid JSON: {_kind(read.value)}{read.notes}")
+
+    return review_unfenced(answer, review, strip_fences=strip_fences)
 
 
 def _schema(value: Any) -> str | None:
@@ -45,11 +49,15 @@ def json_schema_match(answer: str, *, schema: dict[str, Any] | bool, strip_fence
 
     Raises ReviewerError where the schema is not done with the answer in time.
     """
-    read = _Read(answer, strip_fences, unique_keys=False)
+    return review_unfenced(answer, lambda text: _by_schema(text, schema), strip_fences=strip_fences)
+
+
+def _by_schema(text: str, schema: dict[str, Any] | bool) -> Verdict:
+    read = _Read(text, unique_keys=False)
     if read.failure:
         return Verdict(None, 0.0, read.failure)
     try:
-        faults = schema_check.prepare(schema).faults(read.text, read.value)
+        faults = schema_check.prepare(schema).faults(text, read.value)
     except schema_check.SlowSchemaError as error:
         raise ReviewerError(f"json_schema_match: the schema could not be checked: {error}") from None
     if not faults:
@@ -59,21 +67,17 @@ def json_schema_match(answer: str, *, schema: dict[str, Any] | bool, strip_fence
 
 
 class _Read:
-    """The answer read as JSON: its value and what to note of it, or why it is none."""
+    """A text read as JSON: its value and what to note of it, or why it is none."""
 
-    def __init__(self, answer: str, strip_fences: bool, unique_keys: bool):
-        inner = unfenced(answer)
-        self.text = inner if strip_fences and inner is not None else answer
+    def __init__(self, text: str, unique_keys: bool):
         self.value: Any = None
         self.failure = self.notes = ""
         try:
-            self.value = jsontext.read(self.text, unique_keys=unique_keys)
+            self.value = jsontext.read(text, unique_keys=unique_keys)
         except jsontext.JsonTextError as error:
-            self.failure = f"not valid JSON: {error}" if self.text.strip() else "not valid JSON: the answer is empty"
-            if inner is not None and not strip_fences:
-                self.failure += "; it stands in a Markdown fence (strip_fences: true accepts that)"
+            self.failure = f"not valid JSON: {error}" if text.strip() else "not valid JSON: the answer is empty"
         else:
-            notes = [_twice(self.text), "it holds half of a surrogate pair" if _has_surrogate(self.value) else ""]
+            notes = [_twice(text), "it holds half of a surrogate pair" if _has_surrogate(self.value) else ""]
             self.notes = "".join(f"; {note}" for note in notes if note)
 
 

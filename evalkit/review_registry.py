@@ -5,19 +5,27 @@ A reviewer is a function `(answer, expected, **parameters)` that returns True or
 the case expects. The rules are asked when a dataset loads (`problems`), the function when an answer is
 there (`review`). Judges keep their rules here too; how they are asked is their own affair.
 
-A reply without text is read as empty text. A score passes at `threshold`, which every reviewer takes.
+A missing answer meets no reviewer: none is asked about it. Empty text is an answer. A score passes at `threshold`,
+which every reviewer takes.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .jsontext import fingerprint
+from .jsonvalues import is_missing
 from .limits import TooCostly
+from .masking import masked_fields
 from .nearmiss import did_you_mean
 from .records import Verdict
 from .review_checks import Check, anything, shown, threshold_check
+
+NO_ANSWER = Verdict(False, 0.0, "there is no answer")
+_LONGEST_SHOWN = 200  # characters of a parameter that is stored with a verdict
 
 
 class ReviewerError(ValueError):
@@ -90,14 +98,27 @@ class Rules:
         """The verdict on one answer. Parameters are taken to be right; whatever the function raises passes through."""
         if self.function is None:
             raise ReviewerError(f"{self.name} is a judge: it has to ask a model, so it cannot be called here")
-        if answer is not None and not isinstance(answer, str):
+        if is_missing(answer):
+            return NO_ANSWER
+        if not isinstance(answer, str):
             raise TypeError(f"{self.name}: the answer must be text or None, got {shown(answer)}")
         given = dict(parameters)
         threshold = given.get("threshold", self.threshold)
         if "threshold" not in self.parameters:
             given.pop("threshold", None)
         wanted = [None if expected is ABSENT else expected] if self.reads_expected else []
-        return self._verdict(self.function(answer or "", *wanted, **given), threshold)
+        return self._verdict(self.function(answer, *wanted, **given), threshold)
+
+    def mode(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """How this reviewer judges with these parameters: theirs, and what evalkit's own takes where they say nothing.
+
+        A long value is its fingerprint, a secret is masked.
+        """
+        own = inspect.signature(self.function).parameters.values() if self.built_in and self.function else ()
+        defaults = {p.name: p.default for p in own if p.name in self.parameters and p.default not in (p.empty, None)}
+        mode = masked_fields({**defaults, "threshold": self.threshold, **parameters})
+        texts = {name: repr(value) for name, value in mode.items()}
+        return {name: mode[name] if len(text) <= _LONGEST_SHOWN else fingerprint(text) for name, text in texts.items()}
 
     def _verdict(self, result: Any, threshold: float) -> Verdict:
         verdict = result if isinstance(result, Verdict) else self._scored(result)
@@ -175,6 +196,8 @@ def problems(spec: str | Mapping[str, Any], expected: Any = None) -> list[str]:
 def review(spec: str | Mapping[str, Any], answer: str | None, expected: Any = None) -> Verdict:
     """The verdict of the reviewer that `spec` names on `answer`; the spec's `expected` goes before the case's.
 
+    Its `details` hold the `parameters` that it judged by (see `Rules.mode`).
+
     Raises ReviewerError where there can be no verdict: a wrong spec, or a reviewer that raises.
     """
     found = problems(spec, expected)
@@ -183,13 +206,20 @@ def review(spec: str | Mapping[str, Any], answer: str | None, expected: Any = No
     name, parameters = _taken_apart(spec)
     rest = {key: value for key, value in parameters.items() if key != "expected"}
     try:
-        return _known[name].ask(answer, _expected_of(parameters, expected), rest)
+        verdict = _known[name].ask(answer, _expected_of(parameters, expected), rest)
     except ReviewerError:
         raise
     except TooCostly as error:
         raise ReviewerError(f"{name}: {error}") from None
     except Exception as error:
         raise ReviewerError(f"{name} raised {type(error).__name__}: {error}") from error
+    return replace(verdict, details={**verdict.details, "parameters": mode_of(spec)})
+
+
+def mode_of(spec: str | Mapping[str, Any]) -> dict[str, Any]:
+    """How the reviewer that `spec` names judges, as it is stored with its verdict (see `Rules.mode`)."""
+    name, parameters = _taken_apart(spec)
+    return _known[name].mode(parameters)
 
 
 def _taken_apart(spec: Any) -> tuple[Any, dict[str, Any]]:

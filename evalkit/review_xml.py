@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 from xml.parsers import expat
 
-from .fences import unfenced
+from .fences import review_unfenced
 from .records import Verdict
 from .review_own import built_in
 
@@ -30,15 +30,16 @@ def valid_xml(answer: str, *, strip_fences: bool = False) -> Verdict:
     may stand before the declaration: not a line end, not a byte-order mark. `strip_fences` reads what stands
     inside a Markdown fence.
     """
-    inner = unfenced(answer)
-    text = inner if strip_fences and inner is not None else answer
+    return review_unfenced(answer, _review, strip_fences=strip_fences)
+
+
+def _review(text: str) -> Verdict:
     if not text.strip():
         return Verdict(None, 0.0, "not XML: the answer is empty (line 1, column 1)")
     reader = _Reader(text)
-    if not reader.failure:
-        return Verdict(None, 1.0, f"well-formed XML with the root element {reader.root}")
-    hint = "; it stands in a Markdown fence (strip_fences: true accepts that)" if inner is not None else ""
-    return Verdict(None, 0.0, reader.failure + ("" if strip_fences else hint))
+    if reader.failure:
+        return Verdict(None, 0.0, reader.failure)
+    return Verdict(None, 1.0, f"well-formed XML with the root element {reader.root}")
 
 
 class _Reader:

@@ -2,25 +2,30 @@
 
 A cell of a list or object column holds JSON (in a frame also a real list or dict), an empty or missing cell is
 absent, and everything else is text: ids `007`, `1e3`, `true` and `NA` stay what they are.
+
+Parquet gives every object the keys of all rows, with nulls for its own lack of them, and a null that was meant looks
+the same. So in a frame a key whose value is missing is absent at any depth, and an object of nothing else is `{}`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import jsontext
 from .errors import DatasetError
+from .jsonvalues import is_missing
 from .nearmiss import did_you_mean
 from .textfiles import Item
 
 if TYPE_CHECKING:
     import pandas as pd
 
-JSON_COLUMNS = ("secondary_tools", "expected_arguments", "expected_parameters", "reviewers", "tags")
+_OBJECT_COLUMNS = ("expected_arguments", "expected_parameters")
+JSON_COLUMNS = (*_OBJECT_COLUMNS, "secondary_tools", "reviewers", "tags")
 MAYBE_JSON_COLUMNS = ("expected", "input")  # text, unless the cell is a whole JSON object or list
 _TEXT_COLUMNS = ("id", "cluster", "expected_tool", "kind", "notes", "calls", "extra_arguments", "text_calls")
 
@@ -51,7 +56,7 @@ def csv_items(text: str, label: str) -> Iterator[Item]:
 
 
 def frame_items(frame: pd.DataFrame) -> Iterator[Item]:
-    """The rows of a frame, each the fields of a case, numbered from 1. NaN, None and NaT are absent.
+    """The rows of a frame, each the fields of a case, numbered from 1. NaN, None, NA and NaT are absent.
 
     Raises DatasetError where two columns have one name.
     """
@@ -61,7 +66,7 @@ def frame_items(frame: pd.DataFrame) -> Iterator[Item]:
         raise DatasetError(f"the frame has two columns called {twice!r}")
     columns = [frame[column].tolist() for column in frame.columns]
     for number, values in enumerate(zip(*columns, strict=True), 1):
-        cells = {name: value for name, value in zip(names, values, strict=True) if not _is_missing(value)}
+        cells = {name: value for name, value in zip(names, values, strict=True) if not _is_empty(value)}
         yield _item(cells, number, 0)
 
 
@@ -92,12 +97,15 @@ def _item(cells: Mapping[str, Any], number: int, line: int) -> Item:
         except jsontext.JsonTextError as error:
             example = _example(name, cell)
             problems.append(f"`{name}` must be JSON{example}, got {cell!r:.60} ({error.message})")
+        except RecursionError:
+            problems.append(f"`{name}` is nested without end")
     return Item(number, line, fields, "; ".join(problems) or None)
 
 
 def _value(name: str, cell: Any) -> Any:
-    if hasattr(cell, "tolist"):  # NumPy's: what Parquet makes of a list
-        cell = cell.tolist()
+    cell = _present(cell)
+    if name in _OBJECT_COLUMNS and isinstance(cell, list) and all(_is_pair(one) for one in cell):
+        cell = dict(cell)  # what Parquet makes of a map; it has no keys but its own, so a null in it is meant
     if not isinstance(cell, str):
         return _as_text(cell) if name in _TEXT_COLUMNS else cell
     if name in JSON_COLUMNS:
@@ -105,6 +113,23 @@ def _value(name: str, cell: Any) -> Any:
     if name in MAYBE_JSON_COLUMNS and cell.lstrip()[:1] in ("{", "["):
         return _object_or_text(name, cell)
     return cell
+
+
+def _present(value: Any) -> Any:
+    """The value in plain lists and dicts, without the keys whose values are missing; in a list those are null."""
+    if hasattr(value, "tolist"):  # NumPy's: what Parquet makes of a list
+        is_date = getattr(getattr(value, "dtype", None), "kind", "") == "M"
+        value = (value.astype("datetime64[us]") if is_date else value).tolist()  # nanoseconds would become integers
+    if isinstance(value, Mapping):
+        return {key: _present(inner) for key, inner in value.items() if not is_missing(inner)}
+    if isinstance(value, list | tuple):
+        present = [None if is_missing(inner) else _present(inner) for inner in value]
+        return tuple(present) if isinstance(value, tuple) else present
+    return value
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
 
 
 def _object_or_text(name: str, cell: str) -> Any:
@@ -127,14 +152,10 @@ def _as_text(value: Any) -> Any:
     """A number in a text column as its digits: pandas makes ids 7 and (beside a missing one) 7.0 of `7`."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float | Decimal) and abs(value) < 2**53 and value == int(value):
         return str(int(value))
-    return str(value) if isinstance(value, int | float) else value
+    return str(value) if isinstance(value, int | float | Decimal) else value
 
 
-def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    if isinstance(value, float):
-        return math.isnan(value)
-    return type(value).__name__ in ("NAType", "NaTType")
+def _is_empty(cell: Any) -> bool:
+    return is_missing(cell) or (isinstance(cell, str) and not cell.strip())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -426,6 +428,130 @@ def test_a_frame_is_refused_like_a_file(columns: dict[Any, Any], message: str) -
     with pytest.raises(DatasetError) as caught:
         Dataset.from_frame(pd.DataFrame(columns))
     assert caught.value.problems[0].startswith(message)
+
+
+# All kinds of nested column stand in these.
+NESTED = [
+    {"id": "w", "input": "Weather in Oslo?", "expected_tool": "get_weather", "expected_arguments": {"city": "Oslo"},
+     "secondary_tools": [{"tool": "list_files", "arguments": {"directory": "."}}, {"tool": "read_file"}]},
+    {"id": "f", "input": "Read a", "expected_tool": "read_file", "expected_arguments": {"path": "a.txt", "lines": 7},
+     "secondary_tools": [{"tool": "get_weather", "arguments": {"city": "Rome"}}], "tags": ["files", "easy"]},
+    {"id": "n", "input": "List them", "expected_tool": "list_files", "expected_arguments": {}},
+    {"id": "d", "input": "List more", "expected_tool": "list_files",
+     "expected_arguments": {"filter": {"names": [{"glob": "*.py"}, {"size": {"above": 5}}]}, "limits": [1, None, 3]}},
+    {"id": "u", "input": "List any", "expected_tool": "list_files"},
+    {"id": "a", "input": "Name the capital of Peru", "expected": "Lima", "reviewers": [
+        {"reviewer": "levenshtein", "threshold": 0.5}, {"reviewer": "string_contains", "search_string": "Lima"},
+        {"reviewer": "judge", "prompt": "Right? {answer}", "choice_scores": {"Y": 1, "N": 0}}]},
+    {"id": "b", "input": "Say hello", "reviewers": [
+        {"reviewer": "regex_match", "pattern": "(?i).*hello.*", "search": True},
+        {"reviewer": "judge", "prompt": "Warm? {answer}", "choice_scores": {"A": 1, "B": 0.5, "C": 0}}]},
+]  # fmt: skip
+DIALOGUES = [
+    {"id": "m", "expected": "30", "input": [
+        {"role": "user", "content": "Weather in Oslo?"},
+        {"role": "assistant", "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "30"}]},
+    {"id": "k", "expected": "hi", "input": [{"role": "user", "content": "Hi"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cases", [NESTED, DIALOGUES], ids=["nested", "dialogues"])
+@pytest.mark.parametrize("how", [{}, {"dtype_backend": "pyarrow"}, {"dtype_backend": "numpy_nullable"}], ids=str)
+def test_cases_come_back_from_parquet_as_they_went(cases: list[Any], how: dict[str, Any], tmp_path: Path) -> None:
+    import pandas as pd
+
+    tools = [{"name": name} for name in ("get_weather", "list_files", "read_file")]
+    pd.DataFrame(cases).to_parquet(tmp_path / "cases.parquet")
+    frame = pd.read_parquet(tmp_path / "cases.parquet", **how)
+    read = Dataset.from_frame(frame, tools=tools)
+    assert read.cases == Dataset(name="d", cases=cases, tools=tools).cases
+    assert Dataset.from_frame(frame.iloc[::-1], tools=tools).cases == read.cases[::-1]
+
+
+def test_cases_come_back_from_lines_read_by_pandas_as_they_went(tmp_path: Path) -> None:
+    import pandas as pd
+
+    tools = [{"name": name} for name in ("get_weather", "list_files", "read_file")]
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join(map(json.dumps, NESTED)), encoding="utf-8")
+    read = Dataset.from_frame(pd.read_json(path, lines=True), tools=tools)
+    assert read.cases == load_dataset(path, tools=tools).cases
+
+
+@pytest.mark.parametrize("dtype_backend", [None, "pyarrow"])
+def test_a_map_is_an_object_and_large_integers_and_decimals_are_exact(dtype_backend: Any, tmp_path: Path) -> None:
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {
+        "input": ["a", "b", "c"],
+        "id": pa.array([Decimal(7), Decimal("7.5"), None]),
+        "expected_tool": ["f", "f", "f"],
+        "expected_arguments": pa.array([[("n", 2**60), ("m", None)], [], None], pa.map_(pa.string(), pa.int64())),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "cases.parquet")
+    how = {"dtype_backend": dtype_backend} if dtype_backend else {}
+    cases = Dataset.from_frame(pd.read_parquet(tmp_path / "cases.parquet", **how), tools=[{"name": "f"}]).cases
+    assert [case.expected_arguments for case in cases] == [{"n": 2**60, "m": None}, {}, None]
+    assert [case.id for case in cases][:2] == ["7", "7.5"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "arguments"),
+    [
+        ({"a": None}, {}),
+        ({"a": float("nan"), "b": 1}, {"b": 1}),
+        ({"a": {"b": None}}, {"a": {}}),
+        ({"a": [None, 1]}, {"a": [None, 1]}),
+        ({"a": [{"b": None}, {"c": 2}]}, {"a": [{}, {"c": 2}]}),
+        ({"a": ""}, {"a": ""}),
+        ({"a": 0, "b": False}, {"a": 0, "b": False}),
+        ({"a": [("x", 1)]}, {"a": [["x", 1]]}),
+        ({}, {}),
+        (None, None),
+        ('{"a": null}', {"a": None}),
+    ],
+    ids=str,
+)
+def test_a_missing_value_of_a_frame_is_an_absent_key_and_json_text_is_taken_as_it_stands(
+    cell: Any, arguments: Any
+) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"input": ["a"], "expected_tool": ["f"], "expected_arguments": [cell]})
+    assert Dataset.from_frame(frame, tools=[{"name": "f"}]).cases[0].expected_arguments == arguments
+
+
+@pytest.mark.parametrize("missing", ["NA", "NaT", "float32", "Decimal", "None"])
+def test_every_kind_of_missing_value_is_absent_at_any_depth(missing: str) -> None:
+    import numpy as np
+    import pandas as pd
+
+    none = {"NA": pd.NA, "NaT": pd.NaT, "float32": np.float32("nan"), "Decimal": Decimal("NaN"), "None": None}[missing]
+    frame = pd.DataFrame({"input": ["a"], "expected_tool": ["f"], "tags": [none]}, dtype=object)
+    frame["expected_arguments"] = [{"a": none, "b": np.array([{"c": none, "d": np.int64(1)}], dtype=object)}]
+    case = Dataset.from_frame(frame, tools=[{"name": "f"}]).cases[0]
+    assert (case.expected_arguments, case.tags) == ({"b": [{"d": 1}]}, ())
+
+
+def test_dates_and_endless_nesting_in_a_frame_are_refused() -> None:
+    import numpy as np
+    import pandas as pd
+
+    endless: dict[str, Any] = {}
+    endless["x"] = endless
+    dates = np.array(["2024-04-01"], dtype="datetime64[ns]")
+    for cell, message in (
+        ({"day": pd.Timestamp("2024-04-01")}, "a Timestamp has no JSON form"),
+        ({"days": dates}, "a datetime has no JSON form"),
+        (endless, "`expected_arguments` is nested without end"),
+    ):
+        frame = pd.DataFrame({"input": ["a"], "expected_tool": ["f"], "expected_arguments": [cell]})
+        with pytest.raises(DatasetError, match=re.escape(message)):
+            Dataset.from_frame(frame, tools=[{"name": "f"}])
 
 
 def test_a_frame_with_a_column_twice_is_refused() -> None:

@@ -98,6 +98,7 @@ def test_reviews_are_a_row_per_case_trial_and_reviewer(endpoint, tmp_path):
     assert first.loc[("peru", 1), ["choice", "score", "passed", "judge_model", "form"]].tolist() == [
         "D", 0.0, False, "teacher", "json_schema",
     ]  # fmt: skip
+    assert json.loads(first.loc[("peru", 1), "parameters"]) == {"threshold": 0.4}
     assert first.loc[("france", 1), ["choice", "judge_model", "prompt_hash", "input_tokens"]].isna().all()
     assert len(frame) == 10
     assert frame["error_kind"].isna().all()

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 import evalkit as ek
@@ -12,6 +13,9 @@ from evalkit.reviewers import ReviewerError, names, problems, reads_expected, re
 @pytest.fixture(autouse=True)
 def _only_built_in_reviewers_stay(monkeypatch):
     monkeypatch.setattr(review_registry, "_known", dict(review_registry._known))
+
+
+MISSING = [None, float("nan"), pd.NA]
 
 
 def test_a_function_becomes_a_reviewer_with_its_own_parameters():
@@ -61,14 +65,20 @@ def test_a_reviewer_can_have_a_name_and_a_threshold():
     assert not some_function("x", threshold=0.6).passed
 
 
-def test_a_reviewer_gets_the_expected_value_or_none_and_an_empty_answer_as_text():
+def test_a_reviewer_gets_the_expected_value_or_none_and_is_not_asked_about_no_answer():
+    asked = []
+
     @ek.reviewer
     def sees(answer, expected):
+        asked.append(answer)
         return ek.Verdict(True, None, f"{answer!r} {expected!r}")
 
-    assert review("sees", None).reason == "'' None"
+    assert review("sees", "").reason == "'' None"
+    assert [review("sees", missing).reason for missing in MISSING] == ["there is no answer"] * len(MISSING)
+    assert [sees(missing).passed for missing in MISSING] == [False] * len(MISSING)
     assert review("sees", "a", [1]).reason == "'a' [1]"
     assert review("sees", "a").score == 1.0
+    assert asked == ["", "a", "a"]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ def test_valid_json(answer, said):
         ("1 2", "Extra data (line 1, column 3)"),
         ("", "the answer is empty"),
         (" \n", "the answer is empty"),
-        (None, "the answer is empty"),
         ("nul", "Expecting value"),
         ("True", "Expecting value"),
         ("01", "Extra data"),
@@ -285,3 +284,29 @@ def test_a_pattern_that_goes_back_and_forth_for_ever_is_an_error_of_the_reviewer
     with pytest.raises(ReviewerError, match=r"its pattern .* was not done with a text of 41 characters"):
         review(spec, json.dumps(["fine", "a" * 40 + "b"]))
     assert review(spec, '["b"]').passed
+
+
+@pytest.mark.parametrize(
+    ("answer", "parameters"),
+    [
+        ('```json\n{"a": 1}\n```', {}),
+        ("~~~\nnull\n~~~", {}),
+        ("```\n{'a': 1}\n```", {}),
+        ('```json\n{"a": 1,}\n```', {}),
+        ("```\n```", {}),
+        ("```\nNaN\n```", {}),
+        ("```\n\ufeff1\n```", {}),
+        ('```\n{"a": 1, "a": 2}\n```', {}),
+        ('```\n{"a": 1, "a": 2}\n```', {"unique_keys": True}),
+        ("````\n```\n1\n```\n````", {}),
+    ],
+)
+@pytest.mark.parametrize("reviewer", [valid_json, json_schema_match])
+def test_the_hint_at_a_fence_says_what_stripping_it_does(reviewer, answer, parameters):
+    if reviewer is json_schema_match:
+        parameters = {"schema": {"type": "object"}}
+    refused = reviewer(answer, **parameters)
+    accepted = reviewer(answer, strip_fences=True, **parameters).passed
+    assert refused.passed is False
+    assert ("strip_fences: true accepts that" in refused.reason) is accepted
+    assert ("what stands inside is not accepted either" in refused.reason) is not accepted

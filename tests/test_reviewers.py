@@ -3,6 +3,8 @@
 import inspect
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ import evalkit as ek
 from evalkit.review_checks import flag, some_text
 from evalkit.reviewers import ReviewerError, is_judge, names, problems, reads_expected, register_judge, review
 
+MISSING = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT]
 BUILT_IN = [
     "exact_match",
     "json_schema_match",
@@ -70,9 +73,77 @@ def test_every_score_is_from_0_to_1_and_passing_follows_from_it(answer, spec):
     assert verdict.reason
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_an_answer_of_none_is_judged_like_an_empty_one(spec):
-    assert review(spec, None) == review(spec, "")
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_a_missing_answer_meets_no_reviewer(missing):
+    meets_everything = [
+        *SPECS,
+        {"reviewer": "exact_match", "expected": ""},
+        {"reviewer": "levenshtein", "expected": "", "threshold": 0},
+        {"reviewer": "regex_match", "pattern": ".*"},
+        {"reviewer": "json_schema_match", "schema": True, "threshold": 0},
+        {"reviewer": "string_contains", "search_string": "None"},
+    ]
+    for spec in meets_everything:
+        verdict = review(spec, missing)
+        assert (verdict.passed, verdict.score, verdict.reason) == (False, 0.0, "there is no answer"), spec
+    assert not ek.reviewers.exact_match(missing, None).passed
+    assert not ek.reviewers.exact_match(missing, "").passed
+
+
+def test_empty_text_is_an_answer():
+    assert ek.reviewers.exact_match("", "").passed
+    assert ek.reviewers.levenshtein("", "").passed
+    assert ek.reviewers.regex_match("", pattern=".*").passed
+    assert ek.reviewers.exact_match("null", None).passed
+
+
+@pytest.mark.parametrize(
+    ("spec", "parameters"),
+    [
+        ("valid_json", {"unique_keys": False, "strip_fences": False, "threshold": 1.0}),
+        ({"reviewer": "valid_xml", "strip_fences": True}, {"strip_fences": True, "threshold": 1.0}),
+        ({"reviewer": "levenshtein", "expected": "x"}, {"ignore_case": True, "threshold": 0.8, "expected": "x"}),
+        (
+            {"reviewer": "levenshtein", "expected": "x", "ignore_case": False, "threshold": 0.5},
+            {"ignore_case": False, "threshold": 0.5, "expected": "x"},
+        ),
+        ({"reviewer": "numeric_match", "expected": 1, "abs": 0.5}, {"abs": 0.5, "threshold": 1.0, "expected": 1}),
+        (
+            {"reviewer": "regex_match", "pattern": "a", "search": True},
+            {"search": True, "threshold": 1.0, "pattern": "a"},
+        ),
+        (
+            {"reviewer": "string_contains", "search_string": "a"},
+            {"ignore_case": False, "threshold": 1.0, "search_string": "a"},
+        ),
+    ],
+    ids=str,
+)
+def test_how_a_reviewer_judged_stands_with_its_verdict(spec, parameters):
+    assert review(spec, "x").details == {"parameters": parameters}
+    assert review(spec, None).details == {"parameters": parameters}
+
+
+def test_a_long_parameter_is_stored_as_its_fingerprint_and_a_secret_not_at_all():
+    @ek.reviewer
+    def asks_a_service(answer, *, url="x", api_key="the-default-key"):
+        return True
+
+    schemas = [{"type": "object", "required": [f"field_{n}" for n in range(size)]} for size in (30, 31, 30)]
+    stored = [review({"reviewer": "json_schema_match", "schema": one}, "{}").details["parameters"] for one in schemas]
+    assert [len(one["schema"]) for one in stored] == [12] * 3
+    assert stored[0] == stored[2] != stored[1]
+    own = review({"reviewer": "asks_a_service", "api_key": "sk-secret"}, "a").details
+    assert own == {"parameters": {"threshold": 0.8, "api_key": "***"}}
+
+
+def test_reviews_show_how_each_reviewer_judged():
+    cases = [{"id": "c", "input": "Capital?", "expected": "Paris", "reviewers": ["levenshtein", "exact_match"]}]
+    results = ek.score(ek.Dataset(name="d", cases=cases), ["paris"])
+    assert ek.reviews(results)["parameters"].tolist() == [
+        '{"ignore_case": true, "threshold": 0.8}',
+        '{"threshold": 1.0}',
+    ]
 
 
 @pytest.mark.parametrize(
