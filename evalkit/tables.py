@@ -118,8 +118,9 @@ def _value(name: str, cell: Any) -> Any:
 def _present(value: Any) -> Any:
     """The value in plain lists and dicts, without the keys whose values are missing; in a list those are null."""
     if hasattr(value, "tolist"):  # NumPy's: what Parquet makes of a list
-        is_date = getattr(getattr(value, "dtype", None), "kind", "") == "M"
-        value = (value.astype("datetime64[us]") if is_date else value).tolist()  # nanoseconds would become integers
+        if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+            value = value.astype("datetime64[us]")  # of nanoseconds, integers would become
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {key: _present(inner) for key, inner in value.items() if not is_missing(inner)}
     if isinstance(value, list | tuple):
@@ -152,7 +153,7 @@ def _as_text(value: Any) -> Any:
     """A number in a text column as its digits: pandas makes ids 7 and (beside a missing one) 7.0 of `7`."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, float | Decimal) and abs(value) < 2**53 and value == int(value):
+    if isinstance(value, float | Decimal) and -(2**53) < value < 2**53 and value == int(value):
         return str(int(value))
     return str(value) if isinstance(value, int | float | Decimal) else value
 
