@@ -63,7 +63,8 @@ async def pasted(session: Session, question: Question) -> bool | None:
         prompt = prompt.replace(f"{{{name}}}", question.texts[name])
     messages = with_reply([{"role": "user", "content": prompt}], FORMS[0], question.choices)
     turn = await session.ask(messages, extra=Manner().fields(question.choices, question.max_tokens))
-    choice = read_verdict(turn, question.choices).choice if turn.error_kind is None else None
+    reading = read_verdict(turn, question.choices, answer=question.texts["answer"])
+    choice = reading.choice if turn.error_kind is None else None
     return None if choice is None else question.scores[choice] >= question.threshold
 
 

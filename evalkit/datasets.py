@@ -71,8 +71,8 @@ class Dataset:
 
         NaN, None, NA and NaT are absent, and so is a key of an object that has one as its value, at any depth: after
         Parquet every object has the keys of all rows. An object of nothing else is `{}`, "no arguments". Where a null
-        is meant, hold the object as JSON text. `pd.read_parquet` makes floats of integers in such objects, which
-        loses digits of those beyond 2**53; with `dtype_backend="pyarrow"` it does not.
+        is meant, hold the object as JSON text. A number without a fraction is an integer, since missing values make
+        floats of those; of one beyond 2**53, `pd.read_parquet` loses digits unless `dtype_backend="pyarrow"`.
 
         Raises DatasetError with everything that is wrong.
         """

@@ -36,6 +36,7 @@ _LINE_WITH_OBJECT, _LINE_END = re.compile(r"^[ \t`*]*\{", re.MULTILINE), re.comp
 _MARKUP = re.compile(r"[*_`\"'“”‘’«»#>()\[\]{}\\\u00ad\u200b-\u200f\u2060\ufeff]")
 _GOES_ON = r"(?! ?\w)|(?= (?:because|since|as|for|with)\b)"  # behind a statement, so that it is one
 _LONGEST_REPLY = 100_000  # characters that are looked through
+_LONGEST_BEGINNING = 300  # characters of a line in which a choice is looked for
 _MOST_OBJECTS = 50
 _DECODER = json.JSONDecoder()
 
@@ -62,7 +63,7 @@ def read_verdict(turn: Turn, choices: Sequence[str], *, structured: bool = True,
         return Reading(None, why="the judge refused", retry=False)
     if turn.tool_calls:
         return _of_calls(turn.tool_calls, choices)
-    text = set_aside(turn.answer or "")[1][:_LONGEST_REPLY]
+    text = set_aside((turn.answer or "").strip())[1][:_LONGEST_REPLY]
     if not text.strip():
         return Reading(None, why="it is empty")
     said = _form(answer)
@@ -163,7 +164,7 @@ def _only(found: Collection[str | None], choices: Sequence[str], reason: str, fo
 def _stated_first(line: str, choices: Sequence[str]) -> set[str | None]:
     """The choices with which a line begins, as `A`, `(A)`, `**A**:` or `A) The …`; several for `A or B`."""
     found: set[str | None] = set()
-    label, rest = _label(tuple(choices)), line
+    label, rest = _label(tuple(choices)), line[:_LONGEST_BEGINNING]
     while match := label.match(rest):
         found.add(choices[int(str(match.lastgroup)[1:])])
         rest = _BETWEEN.sub("", rest[match.end() :], count=1)
@@ -213,9 +214,11 @@ def _objects(text: str, said: str) -> tuple[list[Mapping[str, Any]], str]:
 
 def _repeats_object(value: Mapping[str, Any], written: str, said: str) -> bool:
     reason = value.get("reason")
-    stated = re.escape(_form(f"choice: {value['choice']}"))
-    same = re.search(rf"(?<!\w){stated}(?!\w)", said) and (not isinstance(reason, str) or _form(reason) in said)
-    return bool(same) or (bool(said) and _form(written) in said)
+    stated = _form(f"choice: {value['choice']}")
+    if stated not in said:
+        return False
+    same = re.search(rf"(?<!\w){re.escape(stated)}(?!\w)", said) is not None
+    return (same and (not isinstance(reason, str) or _form(reason) in said)) or _form(written) in said
 
 
 def _letters(text: str) -> int:

@@ -99,8 +99,8 @@ def _number(match: re.Match[str], text: str) -> tuple[Number, int]:
     written = text[begin : match.end()].strip()
     negative, doubt = _sign(sign, match["between"] or "", before)
     power = (match["power"] or match["raised"] or match["above"] or "0").translate(_PLAIN)
-    lead = text[max(0, match.start("core") - 3) : match.start("core")]
-    money = match["letter"] and re.search(rf"[{_MONEY}]\s?\Z", lead)  # `$5m` is none of metres
+    lead = text[max(0, match.start("core") - 4) : match.start("core")]
+    money = match["letter"] and re.search(rf"(?:[{_MONEY}]|[A-Z]{{3}})\s?\Z", lead)  # `$5m` is none of metres
     if negative is None or match["odd"] or money or not _CORE.match(match["core"]) or len(power) > _LONGEST_POWER:
         return Number(written, ()), begin
     digits = _UNBROKEN.sub("", match["core"]).translate(_PLAIN)

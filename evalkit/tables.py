@@ -5,6 +5,7 @@ absent, and everything else is text: ids `007`, `1e3`, `true` and `NA` stay what
 
 Parquet gives every object the keys of all rows, with nulls for its own lack of them, and a null that was meant looks
 the same. So in a frame a key whose value is missing is absent at any depth, and an object of nothing else is `{}`.
+Missing values also make floats of the integers beside them, so a number without a fraction is an integer.
 """
 
 from __future__ import annotations
@@ -118,13 +119,16 @@ def _value(name: str, cell: Any) -> Any:
 def _present(value: Any) -> Any:
     """The value in plain lists and dicts, without the keys whose values are missing; in a list those are null."""
     if hasattr(value, "tolist"):  # NumPy's: what Parquet makes of a list
-        is_date = getattr(getattr(value, "dtype", None), "kind", "") == "M"
-        value = (value.astype("datetime64[us]") if is_date else value).tolist()  # nanoseconds would become integers
+        if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+            value = value.astype("datetime64[us]")  # of nanoseconds, integers would become
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {key: _present(inner) for key, inner in value.items() if not is_missing(inner)}
     if isinstance(value, list | tuple):
         present = [None if is_missing(inner) else _present(inner) for inner in value]
         return tuple(present) if isinstance(value, tuple) else present
+    if isinstance(value, float | Decimal) and -(2**53) < value < 2**53 and value == int(value):
+        return int(value)
     return value
 
 
@@ -149,12 +153,9 @@ def _example(name: str, cell: str) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    """A number in a text column as its digits: pandas makes ids 7 and (beside a missing one) 7.0 of `7`."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, float | Decimal) and abs(value) < 2**53 and value == int(value):
-        return str(int(value))
-    return str(value) if isinstance(value, int | float | Decimal) else value
+    """A number in a text column as its digits: pandas makes a number of the id `7`."""
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return str(value) if is_number else value
 
 
 def _is_empty(cell: Any) -> bool:

@@ -16,8 +16,7 @@ _NOTHING = (
 _WORD = r"(?:think(?:ing)?|thoughts?|reasoning(?:_content)?|reflection|scratchpad|monologue|cot)"
 _NAME = rf"(?:[\w▁]{{1,20}}[:_▁]|ant|deep|startof|beginof)?{_WORD}"
 _SAID = r"(?! +(?:is|are|was|and|or|in|tags?|blocks?|elements?)\b|[`'\",;.])"  # behind it, the mark is spoken of
-_CHANNEL = r"(?:<\|end\|>)?\s*(?:<\|start\|>(?:assistant)?)?\s*<\|channel\|>\s*"
-
+_CHANNEL = r"(?:<\|end\|>\s*+)?(?:<\|start\|>(?:assistant)?\s*+)?<\|channel\|>\s*"  # begins with no blank: linear
 
 # How thinking begins and ends. Where the prompt's template has begun it, the reply holds only the end.
 _MARKS = (

@@ -206,6 +206,13 @@ def test_a_tool_call_in_place_of_an_answer_is_not_judged(endpoint, tmp_path):
     assert (asked(endpoint, judge=True), len(ek.reviews(results))) == (0, 0)
 
 
+def test_no_answer_is_not_judged(endpoint, tmp_path):
+    endpoint.script = lambda request: says(None)
+    results = ek.run(quiz(), model=at(endpoint), judge_model=at(endpoint, "teacher"), results_dir=tmp_path)
+    assert asked(endpoint, judge=True) == 0
+    assert results["passed"].tolist() == [False] * len(results)
+
+
 def test_a_dialogue_that_ends_in_a_tools_message_is_answered_and_judged(endpoint, tmp_path):
     endpoint.script = school
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": {"q": "capital of Norway"}}}

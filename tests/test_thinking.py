@@ -149,3 +149,11 @@ def test_what_is_not_drawn_says_nothing(text):
 @pytest.mark.parametrize("text", [".", "0", "\u200ba", "…", "👍", "<br>"])
 def test_what_is_drawn_says_something(text):
     assert not is_blank(text)
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "\n", "\u200b", "<", "<think", "<|end|>", "<|end|> ", "`", "~~~`", "<|start|> ", "[think"]
+)
+def test_long_texts_of_almost_marks_are_answers(piece):
+    text = 100_000 * piece + "x"
+    assert set_aside(text) == ("", text)
