@@ -16,8 +16,8 @@ from typing import IO, Any
 from . import jsontext
 from .masking import Mask
 from .records import Turn
-from .replies import chat_turn, read_reply, responses_turn
-from .request_failures import refused, unanswered
+from .replies import Failed, chat_turn, read_reply, responses_turn
+from .request_failures import refused, unanswered, within_ok
 
 CANCELLED, EXPIRED = "batch_cancelled", "batch_expired"  # codes of requests that were not sent
 _BREATH = 500  # lines after which others have their turn
@@ -108,8 +108,13 @@ class Received:
         if status == 200:
             known: Any = {"names": reading.names, "limit": reading.limit, "mask": reading.mask}
             if isinstance(body, str):
-                return _sent(read_reply(body, reading.api, **known))
-            return _sent((responses_turn if reading.api == "responses" else chat_turn)(body, **known))
+                reply = read_reply(body, reading.api, **known)
+            else:
+                reply = (responses_turn if reading.api == "responses" else chat_turn)(body, **known)
+            if isinstance(reply, Failed):
+                failure = within_ok(reply.error, reading.host, mask=reading.mask, why=reply.why)
+                return _failed(failure.kind, failure.error)
+            return replace(reply, attempts=1)
         if not isinstance(status, int) or isinstance(status, bool):
             return _failed("bad_response", f"the batch's line has no status: {_shown(dict(response))}.")
         failure = refused(_Response(status, body), reading.host, mask=reading.mask, now=0.0)
@@ -130,10 +135,6 @@ class _Response:
     def __init__(self, status: int, body: Any):
         self.status_code, self.headers = status, dict[str, str]()
         self.content = (body if isinstance(body, str) else json.dumps(body, default=str)).encode("utf-8", "replace")
-
-
-def _sent(turn: Turn) -> Turn:
-    return replace(turn, attempts=1)
 
 
 def _failed(kind: str, error: str) -> Turn:

@@ -11,20 +11,12 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
+from . import failure_words
+from .endpoints import A_PAGE
 from .masking import Mask
 from .replies import first_words, server_words
 
-# What servers call an account without credit; it comes as 429, and asking again is in vain.
-_NO_CREDIT = frozenset(
-    {
-        "insufficient_quota",
-        "insufficient_credits",
-        "exceeded_current_quota_error",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-    }
-)
-_BY_STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 409: "server", 429: "rate_limit"}
+_MAY_PASS = ("rate_limit", "server", "timeout")  # kinds of failures after which asking again can help
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d*)?")
 
 
@@ -57,15 +49,38 @@ class Response(Protocol):
 def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure:
     """The Failure told by a response whose status is an error. `now` is the time of day, in seconds since 1970."""
     status, headers = response.status_code, response.headers
-    text = response.content.decode("utf-8", "backslashreplace")
+    text = _text(response.content)
     body = _parsed(text)
-    kind = _kind(status, body)
-    words = first_words(server_words(body) or text, mask)
+    said = "" if is_page(response) else failure_words.told(body) or text
+    kind, error = _told(status, said, body if body is not None else text, f"HTTP {status} from {host}", mask)
     advised = headers.get("x-should-retry")
-    retry = advised == "true" if advised in ("true", "false") else _may_pass(status) and kind != "quota"
-    error = f"HTTP {status} from {host}" + (f": {words}" if words else "")
+    retry = advised == "true" if advised in ("true", "false") else kind in _MAY_PASS
     asked = "retry-after" in headers or "retry-after-ms" in headers
-    return Failure(kind, _sentence(error), retry, asked_wait(headers, now), asked)
+    return Failure(kind, error, retry, asked_wait(headers, now), asked)
+
+
+def within_ok(error: Any, host: str, *, mask: Mask, why: str = "the body holds an error") -> Failure:
+    """The Failure told by an error inside a reply with status 200: what the status that it names would make of it."""
+    status = failure_words.status_of(error)
+    kind, said = _told(status, failure_words.told(error), error, f"HTTP 200 from {host}, but {why}", mask)
+    return Failure(kind, said, kind in _MAY_PASS)
+
+
+def is_page(response: Response) -> bool:
+    """Whether a web page came in place of an API's answer."""
+    start = response.content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<title"))
+
+
+def no_answer(response: Response, asked: str, *, mask: Mask) -> str | None:
+    """What is said of a reply with a good status that holds nothing, or a web page; `asked`: the URL, masked."""
+    status, content = response.status_code, response.content
+    if not content.strip():
+        what = "no content" if status in (204, 205) else "with an empty body"
+        return f"HTTP {status}, {what}, came from POST {asked}."
+    if not is_page(response):
+        return None
+    return f"HTTP {status}, but a web page came from POST {asked}: {first_words(_text(content), mask)} {A_PAGE}"
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:
@@ -84,10 +99,8 @@ def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Fa
 
 def unanswered(error: Any, host: str, *, mask: Mask) -> tuple[str, str]:
     """Kind and sentence for a request of a batch that has no response, but an error in the batch's own words."""
-    code = str(error.get("code")) if isinstance(error, Mapping) else ""
-    kind = "quota" if code in _NO_CREDIT else "rate_limit" if code.startswith("rate_limit") else "server"
-    words = first_words(server_words(error) or code, mask)
-    return kind, _sentence(f"the batch at {host} did not answer this request" + (f": {words}" if words else ""))
+    begin = f"the batch at {host} did not answer this request"
+    return _told(failure_words.status_of(error) or 500, failure_words.told(error), error, begin, mask)
 
 
 def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
@@ -121,24 +134,35 @@ def _moment(text: str | None) -> float | None:
     return moment if math.isfinite(moment) else None
 
 
-def _kind(status: int, body: Any) -> str:
-    named = body.get("error", body) if isinstance(body, Mapping) else None
-    codes = {str(named.get("code")), str(named.get("type"))} if isinstance(named, Mapping) else set()
-    if status == 429 and codes & _NO_CREDIT:
-        return "quota"
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:
-        return "server"
-    return "bad_request" if status >= 400 else "bad_response"
+def _told(status: int | None, said: str, body: Any, begin: str, mask: Mask) -> tuple[str, str]:
+    """The kind of a failure and the sentence on it: the server's message, then the names that it gives beside it."""
+    kind, told_by = failure_words.kind_of(status, said)
+    message = server_words(body)
+    words = first_words(message or (body if isinstance(body, str) else said), mask)
+    error = _sentence(begin + (f": {words}" if words else ""))
+    named = _named(body) if message else []
+    if kind == failure_words.CASE:
+        kind = "bad_request"
+        named += [] if failure_words.is_about_case(f"{error} {named}") else [told_by]
+    beside = "; ".join(one for one in named if one.rpartition(": ")[2].lower() not in error.lower())
+    return kind, error + (f" ({first_words(beside, mask)})" if beside else "")
 
 
-def _may_pass(status: int) -> bool:
-    return status in (408, 409, 429) or status >= 500
+def _named(body: Any) -> list[str]:
+    """The parameter and the code that an error object names."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    error = error if isinstance(error, Mapping) else body
+    if not isinstance(error, Mapping):
+        return []
+    return [f"{key}: {error[key]}" for key in ("param", "code") if isinstance(error.get(key), str) and error[key]]
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", ">")) else text + "."
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")
 
 
 def _parsed(text: str) -> Any:
