@@ -41,7 +41,8 @@ class BatchClient:
         self.model, self.clock, self._run_id = model, model.clock, run_id
         client, address, self.mask = session.way
         self._client: Any = client
-        self.host, self._bare = address.host, not address.url.partition("://")[2].partition("/")[2]
+        self.address, self.host = address, address.host
+        self._bare = not address.url.partition("://")[2].partition("/")[2]
 
     async def upload(self, part: Part, file: IO[bytes]) -> str:
         """The id of the input file. Raises SettingsError where the endpoint takes none."""

@@ -207,7 +207,7 @@ class BatchRun:
             self._settle(part)
             return None
         body, offer = session.request([], self.dataset.tools)
-        reading = Reading(client.model.api, offer.own, wire.limit_of(body), client.host, client.mask)
+        reading = Reading(client.model.api, offer.own, wire.limit_of(body), client.address, client.mask)
         ids = {self._trials.custom_id(place): self._trials.key(place) for place in part.trials}
         received = Received(ids, file, reading, batch.status)
         await received.read()

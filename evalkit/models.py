@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from . import request_failures, wire
 from .callables import CallableModel
-from .endpoints import A_PAGE, Address, address_of, mask_log
+from .endpoints import Address, address_of, mask_log
 from .errors import SettingsError
-from .failure_words import names_setting
 from .lexical import LexicalBaseline
 from .masking import STARS, Mask, masked_fields, secrets_in_environment, secrets_in_fields
 from .nearmiss import did_you_mean
+from .outcomes import outcome_of
 from .posting import Post
 from .records import Turn
-from .replies import Failed, read_reply
 from .request_failures import Failure
 from .retries import MAX_ATTEMPTS, Asking, Clock, Gate, Notify
 from .tools import Tool
@@ -177,36 +176,17 @@ class OpenAISession:
         return self._offered[1]
 
     async def _send(self, body: bytes, names: Mapping[str, str], limit: int | None) -> Turn | Failure:
-        model, host = self._model, self._address.host
+        model = self._model
         try:
             async with asyncio.timeout(model.timeout):
                 response = await self._post.send(body)
         except Exception as error:
-            failure = request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
+            failure = request_failures.lost(error, self._address.host, timeout_s=model.timeout, mask=self._mask)
             return replace(failure, error=failure.error + self._address.scheme_advice(failure.error))
-        if not response.is_success:
-            return self._refused(response)
-        path = wire.PATHS[model.api]
-        nothing = request_failures.no_answer(response, self._address.asked(path), mask=self._mask)
-        if nothing is not None:
-            error = f"{nothing} {self._address.advice(path)}"
-            return Turn(error_kind="bad_response", error=error)
-        reply = read_reply(response.content, model.api, names=names, limit=limit, mask=self._mask)
-        if isinstance(reply, Failed):
-            return request_failures.within_ok(reply.error, host, mask=self._mask, why=reply.why)
-        return reply
-
-    def _refused(self, response: request_failures.Response) -> Failure:
-        """The failure told by a response, with what to do where the base URL may be wrong."""
-        address, path = self._address, wire.PATHS[self._model.api]
-        is_page, no_path = request_failures.is_page(response), response.status_code in (404, 405)
-        asked = f"POST {address.asked(path)}" if no_path or is_page else address.host
-        now = self._model.clock.time_of_day()
-        failure = request_failures.refused(response, asked, mask=self._mask, now=now)
-        advice = f" {A_PAGE}" if is_page else address.scheme_advice(failure.error)
-        if no_path and not names_setting(failure.error):
-            advice += f" {address.advice(path)}"
-        return replace(failure, error=failure.error + advice)
+        return outcome_of(
+            response, self._address, model.api,
+            names=names, limit=limit, mask=self._mask, now=model.clock.time_of_day(),
+        )  # fmt: skip
 
 
 def as_model(spec: Model | str | Callable[..., Any], **settings: Any) -> Model:

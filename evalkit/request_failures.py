@@ -12,7 +12,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from . import failure_words
-from .endpoints import A_PAGE
 from .masking import Mask
 from .replies import first_words, server_words
 
@@ -49,7 +48,7 @@ class Response(Protocol):
 def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure:
     """The Failure told by a response whose status is an error. `now` is the time of day, in seconds since 1970."""
     status, headers = response.status_code, response.headers
-    text = _text(response.content)
+    text = response.content.decode("utf-8", "backslashreplace")
     body = _parsed(text)
     said = "" if is_page(response) else failure_words.told(body) or text
     kind, error = _told(status, said, body if body is not None else text, f"HTTP {status} from {host}", mask)
@@ -70,17 +69,6 @@ def is_page(response: Response) -> bool:
     """Whether a web page came in place of an API's answer."""
     start = response.content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<title"))
-
-
-def no_answer(response: Response, asked: str, *, mask: Mask) -> str | None:
-    """What is said of a reply with a good status that holds nothing, or a web page; `asked`: the URL, masked."""
-    status, content = response.status_code, response.content
-    if not content.strip():
-        what = "no content" if status in (204, 205) else "with an empty body"
-        return f"HTTP {status}, {what}, came from POST {asked}."
-    if not is_page(response):
-        return None
-    return f"HTTP {status}, but a web page came from POST {asked}: {first_words(_text(content), mask)} {A_PAGE}"
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:
@@ -159,10 +147,6 @@ def _named(body: Any) -> list[str]:
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", ">")) else text + "."
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "backslashreplace")
 
 
 def _parsed(text: str) -> Any:

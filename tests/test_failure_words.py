@@ -78,7 +78,7 @@ TOO_LONG = [
            "type": "BadRequestError", "code": 400}),
     (400, openai("Range of input length should be [1, 129024]", "invalid_parameter_error")),
     (400, {"type": "error", "error": {"type": "invalid_request_error",
-                                      "message": "input length and `max_tokens` exceed context limit: 190000 + 20000"}}),
+                                      "message": "input length and `max_tokens` exceed context limit: 190 + 20"}}),
     (413, {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
     (400, {"message": "Input is too long for requested model."}),
     (500, {"error": "the prompt is too long for the context window"}),
@@ -103,8 +103,8 @@ def test_a_refusal_of_one_text_is_that_cases_error(status, body):
         (400, openai("max_tokens is too large: 100000. This model supports at most 16384 completion tokens"),
              "bad_request"),
         (400,
-             openai("'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is "
-                     "4096 tokens and your request has 20 input tokens"), "bad_request"),
+             openai("'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context "
+                     "length is 4096 tokens and your request has 20 input tokens"), "bad_request"),
         (400, openai("max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens"), "bad_request"),
         (400, openai("Invalid 'tools[0].function.description': string too long. Expected maximum length 1024",
                      "string_above_max_length", param="tools[0].function.description"), "bad_request"),
@@ -138,8 +138,8 @@ def test_other_refusals_are_not_about_the_case(status, body, kind):
              "quota"),
         (400, {"error": {"type": "invalid_request_error",
                          "message": "Your credit balance is too low to access the Anthropic API."}}, "quota"),
-        (429, google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota,
-             please check your plan and billing details.",
+        (429, google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, "
+             "please check your plan and billing details.",
                      {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}), "quota"),
         (429, openai("Rate limit reached for model `x` on tokens per day (TPD): Limit 100000, Used 99999"), "quota"),
         (429, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day. Add 10 credits"}}, "quota"),
@@ -156,8 +156,8 @@ def test_other_refusals_are_not_about_the_case(status, body, kind):
                      "Add a payment method at https://platform.openai.com/account/billing."), "rate_limit"),
         (429, openai("Rate limit reached for model `x` on tokens per minute (TPM): Limit 6000, Used 5000"),
              "rate_limit"),
-        (429, google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota,
-             please check your plan and billing details.",
+        (429, google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, "
+             "please check your plan and billing details.",
                      {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel"}]}), "rate_limit"),
         (429, google(429, "RESOURCE_EXHAUSTED",
              "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests"),

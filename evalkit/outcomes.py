@@ -1,0 +1,60 @@
+"""What an HTTP response comes to: a Turn, or a Failure that says what was asked where and what to set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from . import wire
+from .endpoints import A_PAGE, Address
+from .failure_words import names_setting
+from .masking import Mask
+from .records import Turn
+from .replies import Failed, first_words, read_reply
+from .request_failures import Failure, Response, is_page, refused, within_ok
+
+
+def outcome_of(
+    response: Response,
+    address: Address,
+    api: str,
+    *,
+    names: Mapping[str, str],
+    limit: int | None,
+    mask: Mask,
+    now: float,
+) -> Turn | Failure:
+    """The Turn in a response, or its Failure. `now` is the time of day; for the others see `read_reply`."""
+    if not 200 <= response.status_code < 300:
+        return _refused(response, address, wire.PATHS[api], mask, now)
+    nothing = _nothing(response, address, wire.PATHS[api], mask)
+    if nothing is not None:
+        return Turn(error_kind="bad_response", error=nothing)
+    return read_outcome(read_reply(response.content, api, names=names, limit=limit, mask=mask), address, mask)
+
+
+def read_outcome(reply: Turn | Failed, address: Address, mask: Mask) -> Turn | Failure:
+    """What was read of a body with status 200; an error within it is a Failure."""
+    return within_ok(reply.error, address.host, mask=mask, why=reply.why) if isinstance(reply, Failed) else reply
+
+
+def _refused(response: Response, address: Address, path: str, mask: Mask, now: float) -> Failure:
+    failure = refused(response, address.host, mask=mask, now=now)
+    page, no_path = is_page(response), response.status_code in (404, 405) and not names_setting(failure.error)
+    if page or no_path:
+        failure = refused(response, f"POST {address.asked(path)}", mask=mask, now=now)
+    advice = A_PAGE if page else address.scheme_advice(failure.error)
+    told = (failure.error, advice, address.advice(path) if no_path else "")
+    return replace(failure, error=" ".join(filter(None, told)))
+
+
+def _nothing(response: Response, address: Address, path: str, mask: Mask) -> str | None:
+    """What is said of a good status with nothing behind it, or with a web page."""
+    status, content = response.status_code, response.content
+    if not content.strip():
+        what = "no content" if status in (204, 205) else "with an empty body"
+        return f"HTTP {status}, {what}, from POST {address.asked(path)}. {address.advice(path)}"
+    if not is_page(response):
+        return None
+    words = first_words(content.decode("utf-8", "backslashreplace"), mask)
+    return f"HTTP {status}, but a web page, from POST {address.asked(path)}: {words} {A_PAGE} {address.advice(path)}"
