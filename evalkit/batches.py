@@ -23,9 +23,10 @@ from .batch_parts import Batching, Key, Part, Trials, check_batch
 from .batch_replies import Reading, Received
 from .datasets import Dataset, EvalCase
 from .errors import SettingsError
-from .execution import Execution, Stop, Tally
+from .execution import Execution, Tally
 from .masking import printable
 from .models import Model, OpenAISession
+from .refusals import Stop
 from .replies import first_words
 from .runs import how_to_resume
 

@@ -9,7 +9,7 @@ refuses for a case's own text is that case's error, and stops nothing.
 from __future__ import annotations
 
 import asyncio
-import re
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -17,30 +17,19 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .datasets import Dataset, EvalCase
-from .errors import SettingsError
 from .evaluators import evaluate_answer, evaluate_tool_call
-from .failure_words import is_about_case, names_endpoint, names_setting
 from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
 from .loops import OneThread, to_the_end
 from .models import Model, Session
+from .open_files import room
 from .prices import BATCH_SHARE, Prices, cost
 from .records import Turn, Verdict
+from .refusals import Refusals, Stop, concerns_case, names_of_sent
 from .rows import Row, row_of, turn_of
 
 APART_S = 0.002  # workers begin so far apart, else their replies come all at once, and each waits for the work on all
-FIRST = 8  # requests that must not all be refused for one reason
 HOPELESS = 50  # trials that may all end in errors before a run is given up
-_REFUSALS = ("auth", "bad_request", "quota")
-_FATAL = ("auth", "quota")
 SAME = ("latency_s", "cost_usd", "attempts", "input_tokens", "output_tokens")  # what scoring again leaves as it was
-_HINTS = {
-    "auth": "Check OPENAI_API_KEY, and OPENAI_BASE_URL where you use a server of your own.",
-    "quota": "Nothing more will be answered until the account has credit or another key is set.",
-}
-
-
-class Stop(Exception):
-    """The run ends here, for the reason in its message; what is finished stays."""
 
 
 class Received(Protocol):
@@ -104,26 +93,23 @@ class Execution:
     jury: Jury | None = None
     answered: Mapping[tuple[str, int], Row] = field(default_factory=dict)
     received: Received | None = None
-    _first: list[tuple[EvalCase, Turn]] = field(default_factory=list)
     _held: list[Row] = field(default_factory=list)
-    _answered: bool = False
-    _asked: int = 0
-    _texts: int = 0  # different texts among what is asked, counted up to FIRST
-    _in_vain: int = 0  # errors of this pass that are not for what the case says
-    _forbidden: set[str] = field(default_factory=set)  # cases with HTTP 403 since the last that had none
+    _in_vain: int = 0  # errors of this pass that are not for what a case says
+    _refusals: Refusals = field(init=False)
     _last_error: str = ""
     _scoring: OneThread = field(default_factory=OneThread)
 
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
         asked = [case for case, trial in self.todo if (case.id, trial) not in self.answered]
-        self._asked, self._texts = len(asked), _different(asked, FIRST)
-        self._answered = self.tally.passed + self.tally.failed > 0  # by an earlier pass over this run
+        sent = names_of_sent(self.model.settings, tools=bool(self.dataset.tools))
+        before = self.tally.passed + self.tally.failed > 0  # answered in an earlier pass over this run
+        self._refusals = Refusals(asked, sent, before, is_batch=self.received is not None)
         async with AsyncExitStack() as stack:
             stack.enter_context(self._scoring)
-            session = await stack.enter_async_context(self.model.session()) if self._asked else None
+            session = await stack.enter_async_context(self.model.session()) if asked else None
             bench = await stack.enter_async_context(self.jury.open(session, self.prices)) if self.jury else None
-            count = min(self.concurrency, len(self.todo))
+            count = self._workers(bool(asked) + (self.jury is not None))
             workers = [asyncio.create_task(self._work(session, bench, number * APART_S)) for number in range(count)]
             try:
                 await asyncio.gather(*workers)
@@ -131,6 +117,17 @@ class Execution:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
+
+    def _workers(self, connections: int) -> int:
+        """How many trials go on at once, where each takes so many connections."""
+        wanted = min(self.concurrency, len(self.todo))
+        left = room() / connections if connections and self.received is None else wanted
+        if wanted <= left:
+            return wanted
+        fitting = max(1, int(left))
+        text = f"this process may have only so many files open that {fitting} trials go on at once, not {wanted}"
+        warnings.warn(f"{text}; `ulimit -n` raises the limit", stacklevel=2)
+        return fitting
 
     async def _work(self, session: Session | None, bench: Bench | None, wait_s: float) -> None:
         await asyncio.sleep(wait_s)
@@ -180,7 +177,7 @@ class Execution:
                 raise TypeError(f"it returned a {type(turn).__name__}, not a Turn")
         except Exception as error:  # a model of one's own that does not keep to what a session promises
             turn = Turn(error_kind="model", error=f"the model failed: {type(error).__name__}: {error}", attempts=1)
-        self._answered = self._answered or not _is_refused(turn)
+        self._refusals.hear(turn)
         share = 1.0 if self.received is None else BATCH_SHARE
         known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices, share=share)}
         if earlier := self.earlier_attempts.get((case.id, trial)):
@@ -210,37 +207,17 @@ class Execution:
     def _finish(self, case: EvalCase, row: Row, turn: Turn | None) -> None:
         """Write the trial down, count it, and stop the run where there is reason to. `turn`: what came just now."""
         if turn is not None:
-            if len(self._first) < FIRST:
-                self._first.append((case, turn))
-                self._refuse_settings()
-            known = self._answered or len(self._first) == FIRST
-            if self.received is None and turn.error_kind in _FATAL and known and not _is_forbidden(turn):
-                raise self._lost(turn)
+            self._refusals.look(case, turn)
         self._held.append(row)
-        if turn is not None and _is_refused(turn) and not self._answered and len(self._first) < min(FIRST, self._asked):
-            return  # a mistake of the settings shows in the first few; until then they are not part of the run
+        if turn is not None and self._refusals.is_open(turn):
+            return
         held, self._held = self._held, []
         for one in held:
             self._record(one)
-        if turn is not None and self.received is None:
-            self._stop_where_forbidden(case, turn)
-            self._in_vain += turn.error_kind is not None and not _is_about_case(turn)
+        if turn is not None:
+            self._refusals.look_back(case, turn)
+            self._in_vain += turn.error_kind is not None and not concerns_case(turn)
         self._stop_for_errors()
-
-    def _lost(self, turn: Turn) -> Stop:
-        return Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
-
-    def _stop_where_forbidden(self, case: EvalCase, turn: Turn) -> None:
-        """One 403 may be about its case; so many in a row, each for another case, are about the key.
-
-        They are recorded as errors, so that the run can be taken up behind them.
-        """
-        if _is_forbidden(turn):
-            self._forbidden.add(case.id)
-            if len(self._forbidden) >= FIRST:
-                raise self._lost(turn)
-        elif turn.error_kind is None or _is_about_case(turn):
-            self._forbidden.clear()
 
     def _record(self, row: Row) -> None:
         self.sink.append(row)
@@ -250,77 +227,15 @@ class Execution:
         if self.on_trial is not None:
             self.on_trial(row)
 
-    def _refuse_settings(self) -> None:
-        """Raise where all of the first requests are refused for what is sent with every case.
-
-        That is so where the endpoint says it (it names a setting, the key, the account, an address), or where it says
-        the same of different texts.
-        """
-        if self._answered or len(self._first) < min(FIRST, self._asked):
-            return
-        cases, turns = zip(*self._first, strict=True)
-        same = len({(turn.error_kind, _same_words(turn.error)) for turn in turns}) == 1
-        is_said = all(map(self._names_what_all_share, turns))
-        if is_said or (same and 1 < _different(cases, FIRST) >= self._texts):
-            which = "the only request" if len(turns) == 1 else f"each of the first {len(turns)} requests"
-            raise SettingsError(f"the endpoint refused {which}: {turns[0].error} {self._hint(turns[0])}")
-
-    def _names_what_all_share(self, turn: Turn) -> bool:
-        return turn.error_kind in _FATAL or names_endpoint(turn.error) or bool(names_setting(turn.error, self._sent()))
-
-    def _sent(self) -> list[str]:
-        """The names of what is sent with every case."""
-        settings = self.model.settings
-        extra = {name: value for name, value in (settings.get("extra") or {}).items() if not name.startswith("extra_")}
-        extra |= (settings.get("extra") or {}).get("extra_body") or {}
-        beside = ["temperature"] if settings.get("temperature") is not None else []
-        tools = ["tools"] if self.dataset.tools else []
-        return list(dict.fromkeys(["model", *beside, *extra, *tools]))
-
-    def _hint(self, turn: Turn) -> str:
-        named = names_setting(turn.error, self._sent())
-        if not named and turn.error_kind in _HINTS:
-            return _HINTS[turn.error_kind]
-        if names_endpoint(turn.error) and not named:
-            return ""
-        if named:
-            what = f"Change what is named there: {', '.join(named)}"
-        else:
-            what = f"It names no setting; these were sent: {', '.join(self._sent())}"
-        return f"{what}. `evalkit check --model NAME` shows what the endpoint takes."
-
     def _stop_for_errors(self) -> None:
         tally, limit = self.tally, self.max_errors
         errors = tally.errors
         if limit is None:
-            if self._in_vain >= HOPELESS and not tally.passed + tally.failed:
+            if self.received is None and self._in_vain >= HOPELESS and not tally.passed + tally.failed:
                 raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._last_error}")
         elif errors > (limit * tally.planned if limit < 1 else limit):
             allowed = f"{limit:.0%} of {tally.planned}" if limit < 1 else f"{limit:.0f}"
             raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed}).")
-
-
-def _is_about_case(turn: Turn) -> bool:
-    return turn.error_kind == "bad_request" and is_about_case(turn.error)
-
-
-def _is_refused(turn: Turn) -> bool:
-    """Whether it is refused, and not for what the case says."""
-    return turn.error_kind in _REFUSALS and not _is_about_case(turn)
-
-
-def _is_forbidden(turn: Turn) -> bool:
-    return turn.error_kind == "auth" and (turn.error or "").startswith("HTTP 403")
-
-
-def _different(cases: Iterable[EvalCase], most: int) -> int:
-    """How many different texts the cases hold, counted up to `most`."""
-    texts: set[str] = set()
-    for case in cases:
-        texts.add(repr(case.input))
-        if len(texts) == most:
-            break
-    return len(texts)
 
 
 def score_turn(
@@ -337,8 +252,3 @@ def score_turn(
     except (Exception, SystemExit) as error:
         reason = f"the trial could not be scored: {type(error).__name__}: {error}"
         return Verdict(None, None, reason, outcome="error", error_kind="reviewer")
-
-
-def _same_words(error: str | None) -> str:
-    """An error text without what differs from request to request: numbers and ids."""
-    return re.sub(r"\b(?:req|chatcmpl|resp)[\w-]*|\d+", "#", error or "")

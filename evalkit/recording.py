@@ -17,13 +17,14 @@ from .batch_parts import Part
 from .batches import BatchRun
 from .datasets import EvalCase
 from .errors import RunStopped, SettingsError
-from .execution import Execution, OnTrial, Received, Stop, Tally
+from .execution import Execution, OnTrial, Received, Tally
 from .journal import Journal
 from .loops import drive
 from .paths import results_dir as find_results_dir
 from .paths import run_path
 from .plans import Plan, describe, now, run_ids
 from .progress import Bar, say
+from .refusals import Stop
 from .rows import Row, cases_in_order
 from .runs import JOURNAL_DIR, going_on, how_to_resume, instant
 

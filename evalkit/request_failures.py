@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from . import failure_words
 from .masking import Mask
+from .open_files import is_full
 from .replies import first_words, server_words
 
 _MAY_PASS = ("rate_limit", "server", "timeout")  # kinds of failures after which asking again can help
@@ -24,7 +25,7 @@ class Failure:
     """One request that was not answered.
 
     `kind` is a Turn's `error_kind`. `asked_s` is how many seconds the server asked to wait (0: none; None: it did
-    not ask, or not readably); `asked` is whether it asked at all.
+    not ask, or not readably); `asked` is whether it asked at all. `is_unsent`: this process had no connection left.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Failure:
     retry: bool = False
     asked_s: float | None = None
     asked: bool = False
+    is_unsent: bool = False
 
 
 class Response(Protocol):
@@ -75,6 +77,8 @@ def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Fa
     """The Failure behind an exception that came in place of a response: a time-out, or no connection."""
     chain = list(_causes(error))
     innermost = chain[-1]
+    if is_full(*chain):
+        return Failure("connection", f"nothing was sent to {host}: too many open files.", retry=True, is_unsent=True)
     # On aiohttp, a connection that is refused or reset is raised as a time-out: the cause tells them apart.
     is_timeout = any(isinstance(one, TimeoutError) for one in chain) or "Timeout" in type(innermost).__name__
     if is_timeout:

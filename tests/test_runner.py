@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import evalkit as ek
-from evalkit.execution import FIRST, HOPELESS
+from evalkit.execution import HOPELESS
+from evalkit.refusals import FIRST
 from evalkit.resuming import reopen
 from loopback_replies import Reply, always, by_name, fails, pick_by_words, says
 
