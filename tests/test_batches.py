@@ -343,6 +343,26 @@ def test_a_run_killed_at_any_step_is_taken_up_with_nothing_asked_twice(server, p
     assert server.requests == []
 
 
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_batch_whose_input_file_is_gone_before_it_was_made_is_made_anew(server, project, status):
+    server.faults = {"POST /batches": [Reply({}, stall=True)]}
+    process = start(project, server, "run", "many", "--model", "mock-small", "--batch")
+    wait_for(lambda: server.seen["POST /batches"])
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    server.files.clear()
+    create = server._create
+
+    def checked(request):
+        known = request.body["input_file_id"] in server.files
+        return create(request) if known else fails(status, "No such File object: file-1")
+
+    server._create = checked
+    results = resume(server, stored(project)[0].stem)
+    assert results["passed"].all()
+    assert (len(server.batches), len(server.uploads), set(server.asked_by_batch.values())) == (1, 2, {1})
+
+
 def test_a_batch_is_found_again_among_the_many_of_an_account(server, project):
     server.stalls = {"POST /batches"}
     process = start(project, server, "run", "many", "--model", "mock-small", "--batch")
