@@ -87,7 +87,8 @@ class Refusals:
         cases, turns = zip(*self._first, strict=True)
         is_same = len({(turn.error_kind, _same_words(turn.error)) for turn in turns}) == 1
         is_said = all(map(self._names_what_all_share, turns))
-        if is_said or (is_same and 1 < _different(cases) >= _different(self.cases)):
+        are_different = len(self.cases) == 1 or 1 < _different(cases) >= _different(self.cases)
+        if is_said or (is_same and are_different):
             which = "the only request" if len(turns) == 1 else f"each of the first {len(turns)} requests"
             raise SettingsError(f"the endpoint refused {which}: {turns[0].error} {self._hint(turns[0])}".rstrip())
 

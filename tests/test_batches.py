@@ -456,6 +456,23 @@ def test_trials_asked_again_by_a_batch_are_taken_from_it_by_a_plain_resume(serve
     assert [len(texts) for texts in held(server)] == [12, 1]
 
 
+def test_runs_of_several_datasets_wait_for_their_batches_together(server, project):
+    (project / "eval_data" / "few.json").write_text(json.dumps(cases(3)))
+    (project / "eval_data" / "few.tools.json").write_bytes((project / "eval_data" / "many.tools.json").read_bytes())
+    server.looks = 2
+    words = ("run", "many", "few", "--model", "mock-small", "--batch")
+    process = start(project, server, *words)
+    output, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert ("Passed: 12/12" in output, "Passed: 3/3" in output, len(stored(project))) == (True, True, 2)
+    assert {batch["looks"] for batch in server.batches.values()} == {3}
+    server.endings, server.errors = {"batch-3": "failed"}, [{"message": "no such model", "line": 1}]
+    process = start(project, server, *words)
+    output, errors = process.communicate()
+    assert (process.returncode, output.count("Passed: "), len(stored(project))) == (2, 1, 3)
+    assert "did not begin batch batch-3: no such model" in errors
+
+
 # The endpoint's moods
 
 
