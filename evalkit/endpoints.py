@@ -60,9 +60,10 @@ class Address:
     def scheme_advice(self, error: str) -> str:
         """What to set where an error says that the other end speaks http and not https, or the reverse."""
         scheme, other = ("https", "http") if self.url.startswith("https:") else ("http", "https")
-        if not (_WRONG_SCHEME[scheme].search(error)):
+        is_reset = self.host.endswith((":443", ":8443")) and re.search("reset|ReadError|disconnect|closed", error)
+        if not _WRONG_SCHEME[scheme].search(error) and not (scheme == "http" and is_reset):
             return ""
-        return f" It seems to speak {other}: try {other}{self.shown.removeprefix(scheme)}."
+        return f"It seems to speak {other}: try {other}{self.shown.removeprefix(scheme)}."
 
 
 def address_of(base_url: str | None = None, api_key: str | None = None) -> Address:

@@ -182,7 +182,7 @@ class OpenAISession:
                 response = await self._post.send(body)
         except Exception as error:
             failure = request_failures.lost(error, self._address.host, timeout_s=model.timeout, mask=self._mask)
-            return replace(failure, error=failure.error + self._address.scheme_advice(failure.error))
+            return replace(failure, error=f"{failure.error} {self._address.scheme_advice(failure.error)}".rstrip())
         return outcome_of(
             response, self._address, model.api,
             names=names, limit=limit, mask=self._mask, now=model.clock.time_of_day(),

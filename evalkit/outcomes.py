@@ -40,20 +40,20 @@ def read_outcome(reply: Turn | Failed, address: Address, mask: Mask) -> Turn | F
 
 def _refused(response: Response, address: Address, path: str, mask: Mask, now: float) -> Failure:
     failure = refused(response, address.host, mask=mask, now=now)
-    page, no_path = is_page(response), response.status_code in (404, 405) and not names_setting(failure.error)
+    page = is_page(response)
+    no_path = response.status_code in (404, 405, *((501,) if page else ())) and not names_setting(failure.error)
     if page or no_path:
         failure = refused(response, f"POST {address.asked(path)}", mask=mask, now=now)
-    advice = A_PAGE if page else address.scheme_advice(failure.error)
-    told = (failure.error, advice, address.advice(path) if no_path else "")
-    return replace(failure, error=" ".join(filter(None, told)))
+    advice = [address.scheme_advice(failure.error) or (A_PAGE if page else ""), address.advice(path) if no_path else ""]
+    return replace(failure, error=" ".join(filter(None, (failure.error, *advice))))
 
 
 def _nothing(response: Response, address: Address, path: str, mask: Mask) -> str | None:
     """What is said of a good status with nothing behind it, or with a web page."""
     status, content = response.status_code, response.content
     if not content.strip():
-        what = "no content" if status in (204, 205) else "with an empty body"
-        return f"HTTP {status}, {what}, from POST {address.asked(path)}. {address.advice(path)}"
+        what = ", no content" if status in (204, 205) else " with an empty body"
+        return f"HTTP {status}{what}, from POST {address.asked(path)}. {address.advice(path)}"
     if not is_page(response):
         return None
     words = first_words(content.decode("utf-8", "backslashreplace"), mask)
