@@ -16,17 +16,19 @@ import evalkit
 
 PACKAGE = Path(evalkit.__file__).parent
 GROUND = """
-dates errors limits open_files nearmiss records jsontext masking fences patterns paths loops progress textfiles
-valuepaths environment descriptions jsonvalues jsonschemas schema_graph schema_check toolschema schema counts journal
-footers store runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks
+open_files
+dates errors limits nearmiss records jsontext masking fences patterns paths loops progress textfiles valuepaths
+environment descriptions jsonvalues jsonschemas schema_graph schema_check toolschema schema counts journal footers store
+runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks
 """.split()
 WEST = """
+failure_words outcomes refusals
 differences pairing matcher_checks matchers mismatch_forms turns arguments calls offered endpoints prices replies
-failure_words request_failures outcomes retries wire posting callables lexical models probe review_checks
-review_registry review_own review_text review_exact review_numbers review_json review_xml reviewers judge_prompts
-judge_questions judge_replies judge_rules judges judging jury case_fields case_rules cases dataset_files
-dataset_options dataset_building datasets argument_advice dataset_advice answers evaluators rows batch_parts
-batch_replies batch_client batches plans refusals execution recording resuming recorded_turns rescoring runner
+request_failures retries wire posting callables lexical models probe review_checks review_registry review_own
+review_text review_exact review_numbers review_json review_xml reviewers judge_prompts judge_questions judge_replies
+judge_rules judges judging jury case_fields case_rules cases dataset_files dataset_options dataset_building datasets
+argument_advice dataset_advice answers evaluators rows batch_parts batch_replies batch_client batches plans execution
+recording resuming recorded_turns rescoring runner
 """.split()
 EAST = """
 stats codes tallies paired selection reading coded_reading history history_scan shared_cases dask_frames annotations
