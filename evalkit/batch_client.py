@@ -22,6 +22,7 @@ from .retries import LONGEST_WAIT, MAX_ATTEMPTS
 WINDOW = "24h"
 _TRANSFER_S = 3600.0  # for a file of 200 MB over a slow line
 _ABSENT = (404, 405, 501)
+_GONE = (400, 404, 410, 422)  # what an endpoint answers that does not know the input file of a batch
 _A_DAY = 86_400.0
 _RUN, _PART, _TOKEN = "evalkit_run", "evalkit_part", "evalkit_token"
 
@@ -34,6 +35,10 @@ class BatchFailure(Exception):
         self.failure, self.status = failure, status
 
 
+class FileGone(Exception):
+    """A batch is refused whose input file was uploaded by an earlier process, so that it may be kept no more."""
+
+
 class BatchClient:
     """Speaks the Batch API in a model's session. Its methods raise BatchFailure."""
 
@@ -41,7 +46,8 @@ class BatchClient:
         self.model, self.clock, self._run_id = model, model.clock, run_id
         client, address, self.mask = session.way
         self._client: Any = client
-        self.host, self._bare = address.host, not address.url.partition("://")[2].partition("/")[2]
+        self.address, self.host = address, address.host
+        self._bare = not address.url.partition("://")[2].partition("/")[2]
 
     async def upload(self, part: Part, file: IO[bytes]) -> str:
         """The id of the input file. Raises SettingsError where the endpoint takes none."""
@@ -58,7 +64,10 @@ class BatchClient:
         return made
 
     async def create(self, part: Part, keep: Callable[[str], None], *, may_exist: bool) -> None:
-        """Make a batch of the uploaded file, or find the one that an earlier try made unnoticed; `keep` gets its id."""
+        """Make a batch of the uploaded file, or find the one that an earlier try made unnoticed; `keep` gets its id.
+
+        Raises FileGone where that file was uploaded before (`may_exist`), and the endpoint refuses it now.
+        """
 
         async def make() -> None:
             keep(await self._once(partial(self._create, part), self.model.timeout))
@@ -69,6 +78,8 @@ class BatchClient:
             try:
                 return await to_the_end(make())  # an interrupt waits until the id is written down
             except BatchFailure as error:
+                if may_exist and error.status in _GONE:
+                    raise FileGone from None
                 if not error.failure.retry or attempt + 1 == MAX_ATTEMPTS:
                     raise self._none(error, "/batches") or error from None
                 wait = self._wait(error.failure, attempt)

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from . import jsontext
+from .endpoints import Address
 from .masking import Mask
+from .outcomes import outcome_of, read_outcome
 from .records import Turn
-from .replies import chat_turn, read_reply, responses_turn
-from .request_failures import refused, unanswered
+from .replies import chat_turn, responses_turn
+from .request_failures import unanswered
 
 CANCELLED, EXPIRED = "batch_cancelled", "batch_expired"  # codes of requests that were not sent
 _BREATH = 500  # lines after which others have their turn
@@ -25,12 +27,12 @@ _BREATH = 500  # lines after which others have their turn
 
 @dataclass(frozen=True)
 class Reading:
-    """How replies are read: which API, the tools' own names, the output limit, whose they are, what to hide."""
+    """How replies are read: which API, the tools' own names, the output limit, where they come from, what to hide."""
 
     api: str
     names: Mapping[str, str]
     limit: int | None
-    host: str
+    address: Address
     mask: Mask
 
 
@@ -103,25 +105,27 @@ class Received:
             error = entry.get("error")
             if _code(entry) == EXPIRED:
                 return self._expired()
-            return _failed(*unanswered(error, reading.host, mask=reading.mask))
+            return _failed(*unanswered(error, reading.address.host, mask=reading.mask))
         body, status = response.get("body"), response.get("status_code")
-        if status == 200:
-            known: Any = {"names": reading.names, "limit": reading.limit, "mask": reading.mask}
-            if isinstance(body, str):
-                return _sent(read_reply(body, reading.api, **known))
-            return _sent((responses_turn if reading.api == "responses" else chat_turn)(body, **known))
         if not isinstance(status, int) or isinstance(status, bool):
             return _failed("bad_response", f"the batch's line has no status: {_shown(dict(response))}.")
-        failure = refused(_Response(status, body), reading.host, mask=reading.mask, now=0.0)
-        return _failed(failure.kind, failure.error)
+        known: Any = {"names": reading.names, "limit": reading.limit, "mask": reading.mask}
+        if status == 200 and not isinstance(body, str):
+            read = responses_turn if reading.api == "responses" else chat_turn
+            outcome = read_outcome(read(body, **known), reading.address, reading.mask)
+        else:
+            outcome = outcome_of(_Response(status, body), reading.address, reading.api, **known, now=0.0)
+        return replace(outcome, attempts=1) if isinstance(outcome, Turn) else _failed(outcome.kind, outcome.error)
 
     def _missing(self) -> Turn:
         if self.status == "expired":
             return self._expired()
-        return _failed("bad_response", f"the files of the batch at {self.reading.host} hold no line for this request.")
+        return _failed(
+            "bad_response", f"the files of the batch at {self.reading.address.host} hold no line for this request."
+        )
 
     def _expired(self) -> Turn:
-        return _failed("timeout", f"the batch expired: no answer from {self.reading.host} within its 24 hours.")
+        return _failed("timeout", f"the batch expired: no answer from {self.reading.address.host} within its 24 hours.")
 
 
 class _Response:
@@ -130,10 +134,6 @@ class _Response:
     def __init__(self, status: int, body: Any):
         self.status_code, self.headers = status, dict[str, str]()
         self.content = (body if isinstance(body, str) else json.dumps(body, default=str)).encode("utf-8", "replace")
-
-
-def _sent(turn: Turn) -> Turn:
-    return replace(turn, attempts=1)
 
 
 def _failed(kind: str, error: str) -> Turn:

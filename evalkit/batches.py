@@ -18,14 +18,15 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from . import wire
-from .batch_client import BatchClient, BatchFailure
+from .batch_client import BatchClient, BatchFailure, FileGone
 from .batch_parts import Batching, Key, Part, Trials, check_batch
 from .batch_replies import Reading, Received
 from .datasets import Dataset, EvalCase
 from .errors import SettingsError
-from .execution import Execution, Stop, Tally
+from .execution import Execution, Tally
 from .masking import printable
 from .models import Model, OpenAISession
+from .refusals import Stop
 from .replies import first_words
 from .runs import how_to_resume
 
@@ -96,12 +97,8 @@ class BatchRun:
         for part in self._open():
             if wanted.keys().isdisjoint(self._held(part)):
                 self._settle(part)
-            elif part.batch_id is None and part.file_id is not None:
-                await self._create(part, client, may_exist=True)
             elif part.batch_id is None:
-                with TemporaryFile(prefix="evalkit-batch-") as file:
-                    await self._fill(file, part.trials, session, whole=True)
-                    await self._send(part, file, client)
+                await self._take_up(part, client, session)
         held = {key for part in self._open() for key in self._held(part)}
         rest = sorted(self._trials.place(key) for key in wanted if key not in held)
         while rest:
@@ -110,6 +107,17 @@ class BatchRun:
                 part = self._plan(rest[:count])
                 rest = rest[count:]
                 await self._send(part, file, client)
+
+    async def _take_up(self, part: Part, client: BatchClient, session: Any) -> None:
+        """Make the batch of a part that was planned by an earlier process, and perhaps uploaded."""
+        if part.file_id is not None:
+            try:
+                return await self._create(part, client, may_exist=True)
+            except FileGone:
+                self.say(f"the endpoint does not take the input file of {part.name} any more: it is uploaded anew.")
+        with TemporaryFile(prefix="evalkit-batch-") as file:
+            await self._fill(file, part.trials, session, whole=True)
+            await self._send(part, file, client)
 
     def _plan(self, places: Iterable[int]) -> Part:
         held = tuple(places)
@@ -207,7 +215,7 @@ class BatchRun:
             self._settle(part)
             return None
         body, offer = session.request([], self.dataset.tools)
-        reading = Reading(client.model.api, offer.own, wire.limit_of(body), client.host, client.mask)
+        reading = Reading(client.model.api, offer.own, wire.limit_of(body), client.address, client.mask)
         ids = {self._trials.custom_id(place): self._trials.key(place) for place in part.trials}
         received = Received(ids, file, reading, batch.status)
         await received.read()

@@ -21,8 +21,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _calm_streams()
     arguments = _parser().parse_args(argv)
-    from .errors import RunStopped
-
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     sys.excepthook = _show_crash
     signal.signal(signal.SIGTERM, _interrupt)
@@ -30,18 +28,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.command(arguments)
         sys.stdout.flush()
         return code
-    except RunStopped as error:
-        _complain(str(error))
-        return STOPPED
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stderr.close()
         return OK
-    except (ValueError, OSError) as error:  # DatasetError, SchemaError and SettingsError among them
-        _complain(str(error))
-        return WRONG
-    except KeyboardInterrupt:
-        _complain("stopped")
-        return STOPPED
+    except (Exception, KeyboardInterrupt) as error:
+        return _exit_code(error)
+
+
+def _exit_code(error: BaseException) -> int:
+    """The exit code for what went wrong, which is said; raised where it is a fault of ours."""
+    from .errors import RunStopped
+
+    if not isinstance(error, RunStopped | KeyboardInterrupt | ValueError | OSError):
+        raise error
+    _complain(str(error) or "stopped")
+    return STOPPED if isinstance(error, RunStopped | KeyboardInterrupt) else WRONG
 
 
 class _Version(argparse.Action):
@@ -153,17 +154,19 @@ def _run(arguments: argparse.Namespace) -> int:
         )
         for dataset in arguments.datasets
     ]  # fmt: skip
-    codes = []
-    for plan in plans:
-        if arguments.dry_run:
+    if arguments.dry_run:
+        for plan in plans:
             _print(*dry_run_lines(plan))
-            continue
-        trials = f" × {plan.trials} trials" if plan.trials > 1 else ""
-        _print(f"Running {len(plan.dataset.cases)} eval cases{trials}… ({plan.dataset.name}, model {plan.model.name})")
-        codes.append(_carry_out(start_recording(plan, results_dir=arguments.results_dir)))
-        if codes[-1] == STOPPED:
-            break
-    return max(codes, default=OK)
+        return OK
+    for group in [plans] if arguments.batch else [[plan] for plan in plans]:  # batches are waited for together
+        recordings = []
+        for plan in group:
+            cases = f"{len(plan.dataset.cases)} eval cases" + (f" × {plan.trials} trials" if plan.trials > 1 else "")
+            _print(f"Running {cases}… ({plan.dataset.name}, model {plan.model.name})")
+            recordings.append(start_recording(plan, results_dir=arguments.results_dir))
+        if code := _carry_out(*recordings):
+            return code
+    return OK
 
 
 def _resume(arguments: argparse.Namespace) -> int:
@@ -179,11 +182,17 @@ def _resume(arguments: argparse.Namespace) -> int:
     return _carry_out(recording)
 
 
-def _carry_out(recording: Any) -> int:
+def _carry_out(*recordings: Any) -> int:
+    """Carry out runs at the same time; the highest of their exit codes."""
     from .lines import trial_line
+    from .recording import drive_together
 
-    trials = recording.plan.trials
-    done = recording.drive(on_trial=lambda row: _say(trial_line(row, trials=trials)))
+    trials = recordings[0].plan.trials
+    outcomes = drive_together(recordings, lambda row: _say(trial_line(row, trials=trials)))
+    return max(_exit_code(one) if isinstance(one, BaseException) else _ended(one) for one in outcomes)
+
+
+def _ended(done: Any) -> int:
     _summarize(done)
     nothing_scored = done.description["counts"]["trials"] == 0
     return STOPPED if done.interrupted or nothing_scored else OK

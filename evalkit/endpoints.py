@@ -6,7 +6,8 @@ import base64
 import ipaddress
 import logging
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -16,6 +17,14 @@ from .masking import PLACEHOLDER_KEYS, SHORTEST_SECRET, STARS, masked_url, secre
 
 DEFAULT_URL = "https://api.openai.com/v1"
 URL_VARIABLE, KEY_VARIABLE = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+A_PAGE = (
+    "A web page comes where the base URL leads to a site and not to its API, or from a gateway or the login of a proxy."
+)
+_WRONG_SCHEME = {
+    "http": re.compile("HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE),
+    "https": re.compile("wrong.version.number|record.layer.failure|unknown.protocol", re.IGNORECASE),
+}
+_OF_REQUESTS = re.compile(r"/+(?:(?:chat/+)?completions|responses|(?<=v1/)models)/*$", re.IGNORECASE)
 NO_KEY = "none"  # sent where a server of one's own asks for no key; the client insists on some text
 
 
@@ -36,6 +45,25 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
+
+    def asked(self, path: str) -> str:
+        """The whole URL of a request to a path of the API, masked."""
+        return _with_path(self.shown, lambda base: base + path)
+
+    def advice(self, path: str) -> str:
+        """What to set where that path leads to no API."""
+        if re.search(r"/v\d", urlsplit(self.shown).path):
+            return f"{URL_VARIABLE} is to be what stands before {path}: is {self.shown} right?"
+        versioned = _with_path(self.shown, lambda base: f"{base}/v1")
+        return f"OpenAI-compatible servers mostly answer under /v1: try {versioned}."
+
+    def scheme_advice(self, error: str) -> str:
+        """What to set where an error says that the other end speaks http and not https, or the reverse."""
+        scheme, other = ("https", "http") if self.url.startswith("https:") else ("http", "https")
+        is_reset = self.host.endswith((":443", ":8443")) and re.search("reset|ReadError|disconnect|closed", error)
+        if not _WRONG_SCHEME[scheme].search(error) and not (scheme == "http" and is_reset):
+            return ""
+        return f"It seems to speak {other}: try {other}{self.shown.removeprefix(scheme)}."
 
 
 def address_of(base_url: str | None = None, api_key: str | None = None) -> Address:
@@ -68,6 +96,11 @@ def address_of(base_url: str | None = None, api_key: str | None = None) -> Addre
         query=dict(parse_qsl(parts.query, keep_blank_values=True)),
         secrets=(key, *secrets_in_url(given)),
     )
+
+
+def base_of(url: str) -> str:
+    """The base URL that a URL of single requests belongs to."""
+    return _with_path(url, lambda path: _OF_REQUESTS.sub("", path))
 
 
 def refuse_foreign(run_id: str, base_url: str | None, api_key: str | None = None) -> None:
@@ -120,11 +153,20 @@ def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and not parts.fragment and not re.search(r"\s", url)
     except ValueError:
         usable = False
     if not usable:
-        meant = f" Did you mean 'http://{url}'?" if "://" not in url and "@" not in url and "?" not in url else ""
-        raise SettingsError(f"{_shown(url)!r} is not a base URL such as http://localhost:8080/v1.{meant}")
+        meant = url.strip("\"'`<> ").partition("#")[0]
+        meant = meant if "://" in meant else f"http://{meant}"
+        said = f" Did you mean {meant!r}?" if not re.search(r"[@?\s]", meant) and meant != url else ""
+        raise SettingsError(f"{_shown(url)!r} is not a base URL such as http://localhost:8080/v1.{said}")
+    request = _OF_REQUESTS.search(parts.path)
+    if request:
+        raise SettingsError(
+            f"{_shown(url)!r} is where single requests go, as {request[0]} is added to a base URL. "
+            f"Set {URL_VARIABLE} (base_url) to {base_of(_shown(url))!r}."
+        )
     if STARS in url:
         raise SettingsError(
             f"the base URL {_shown(url)!r} is masked, as its credentials are stored nowhere. "
@@ -137,6 +179,12 @@ def _shown(url: str) -> str:
         return masked_url(url)
     except ValueError:
         return url.rpartition("@")[2].partition("?")[0]
+
+
+def _with_path(url: str, change: Callable[[str], str]) -> str:
+    """The URL with another path, which is given without slashes at its end."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=change(parts.path.rstrip("/"))))
 
 
 def _is_openai(host: str) -> bool:

@@ -2,13 +2,14 @@
 
 A fixed number of workers takes trials from one queue. Each finished trial is journaled before it is counted or shown.
 Stops: an interrupt (what is finished stays), a full disk, the quota or key gone, too many errors, or a first
-handful of requests that the endpoint refuses all for the same reason (a mistake of the settings).
+handful of requests that the endpoint refuses all for the same reason (a mistake of the settings). What an endpoint
+refuses for a case's own text is that case's error, and stops nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -16,31 +17,19 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .datasets import Dataset, EvalCase
-from .errors import SettingsError
 from .evaluators import evaluate_answer, evaluate_tool_call
 from .jury import Bench, Jury, NoJudge, judges_of, reviews_in
 from .loops import OneThread, to_the_end
 from .models import Model, Session
+from .open_files import room
 from .prices import BATCH_SHARE, Prices, cost
 from .records import Turn, Verdict
+from .refusals import Refusals, Stop, concerns_case, names_of_sent
 from .rows import Row, row_of, turn_of
 
 APART_S = 0.002  # workers begin so far apart, else their replies come all at once, and each waits for the work on all
-FIRST = 8  # requests that must not all be refused for one reason
 HOPELESS = 50  # trials that may all end in errors before a run is given up
-_REFUSALS = ("auth", "bad_request", "quota")
-_FATAL = ("auth", "quota")
 SAME = ("latency_s", "cost_usd", "attempts", "input_tokens", "output_tokens")  # what scoring again leaves as it was
-_HINTS = {
-    "auth": "Check OPENAI_API_KEY, and OPENAI_BASE_URL where you use a server of your own.",
-    "quota": "Nothing more will be answered until the account has credit or another key is set.",
-    "bad_request": "Change the setting that is named there (model, temperature, extra); "
-    "`evalkit check --model NAME` shows what the endpoint takes.",
-}
-
-
-class Stop(Exception):
-    """The run ends here, for the reason in its message; what is finished stays."""
 
 
 class Received(Protocol):
@@ -104,22 +93,23 @@ class Execution:
     jury: Jury | None = None
     answered: Mapping[tuple[str, int], Row] = field(default_factory=dict)
     received: Received | None = None
-    _first: list[Turn] = field(default_factory=list)
     _held: list[Row] = field(default_factory=list)
-    _answered: bool = False
-    _asked: int = 0
+    _in_vain: int = 0  # errors of this pass that are not for what a case says
+    _refusals: Refusals = field(init=False)
     _last_error: str = ""
     _scoring: OneThread = field(default_factory=OneThread)
 
     async def run(self) -> None:
         """Ask, score and write down every trial. Raises Stop, SettingsError, OSError, or CancelledError."""
-        self._asked = sum((case.id, trial) not in self.answered for case, trial in self.todo)
-        self._answered = self.tally.passed + self.tally.failed > 0  # by an earlier pass over this run
+        asked = [case for case, trial in self.todo if (case.id, trial) not in self.answered]
+        sent = names_of_sent(self.model.settings, tools=bool(self.dataset.tools))
+        before = self.tally.passed + self.tally.failed > 0  # answered in an earlier pass over this run
+        self._refusals = Refusals(asked, sent, before, is_batch=self.received is not None)
         async with AsyncExitStack() as stack:
             stack.enter_context(self._scoring)
-            session = await stack.enter_async_context(self.model.session()) if self._asked else None
+            session = await stack.enter_async_context(self.model.session()) if asked else None
             bench = await stack.enter_async_context(self.jury.open(session, self.prices)) if self.jury else None
-            count = min(self.concurrency, len(self.todo))
+            count = self._workers(bool(asked) + (self.jury is not None))
             workers = [asyncio.create_task(self._work(session, bench, number * APART_S)) for number in range(count)]
             try:
                 await asyncio.gather(*workers)
@@ -127,6 +117,17 @@ class Execution:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
+
+    def _workers(self, connections: int) -> int:
+        """How many trials go on at once, where each takes so many connections."""
+        wanted = min(self.concurrency, len(self.todo))
+        left = room() / connections if connections and self.received is None else wanted
+        if wanted <= left:
+            return wanted
+        fitting = max(1, int(left))
+        text = f"this process may have only so many files open that {fitting} trials go on at once, not {wanted}"
+        warnings.warn(f"{text}; `ulimit -n` raises the limit", stacklevel=2)
+        return fitting
 
     async def _work(self, session: Session | None, bench: Bench | None, wait_s: float) -> None:
         await asyncio.sleep(wait_s)
@@ -151,7 +152,7 @@ class Execution:
         is_new: bool,
     ) -> None:
         """Score and write down one trial."""
-        self._finish(await self._row(case, trial, turn, known, judged), turn if is_new else None)
+        self._finish(case, await self._row(case, trial, turn, known, judged), turn if is_new else None)
 
     async def _row(
         self, case: EvalCase, trial: int, turn: Turn, known: dict[str, Any], judged: Mapping[int, Verdict] | None
@@ -176,7 +177,7 @@ class Execution:
                 raise TypeError(f"it returned a {type(turn).__name__}, not a Turn")
         except Exception as error:  # a model of one's own that does not keep to what a session promises
             turn = Turn(error_kind="model", error=f"the model failed: {type(error).__name__}: {error}", attempts=1)
-        self._answered = self._answered or turn.error_kind not in _REFUSALS
+        self._refusals.hear(turn)
         share = 1.0 if self.received is None else BATCH_SHARE
         known: dict[str, Any] = {"cost_usd": cost(turn.usage, self.model.name, self.prices, share=share)}
         if earlier := self.earlier_attempts.get((case.id, trial)):
@@ -203,21 +204,19 @@ class Execution:
     def _notify(self, text: str) -> None:
         self.tally.waiting = text
 
-    def _finish(self, row: Row, turn: Turn | None) -> None:
+    def _finish(self, case: EvalCase, row: Row, turn: Turn | None) -> None:
         """Write the trial down, count it, and stop the run where there is reason to. `turn`: what came just now."""
-        refused = turn is not None and turn.error_kind in _REFUSALS
         if turn is not None:
-            if len(self._first) < FIRST:
-                self._first.append(turn)
-                self._refuse_settings()
-            if self.received is None and turn.error_kind in _FATAL and (self._answered or len(self._first) == FIRST):
-                raise Stop(f"the endpoint answers no more: {turn.error} {_HINTS[turn.error_kind or '']}")
+            self._refusals.look(case, turn)
         self._held.append(row)
-        if refused and not self._answered and len(self._first) < min(FIRST, self._asked):
-            return  # a mistake of the settings shows in the first few; until then they are not part of the run
+        if turn is not None and self._refusals.is_open(turn):
+            return
         held, self._held = self._held, []
         for one in held:
             self._record(one)
+        if turn is not None:
+            self._refusals.look_back(case, turn)
+            self._in_vain += turn.error_kind is not None and not concerns_case(turn)
         self._stop_for_errors()
 
     def _record(self, row: Row) -> None:
@@ -228,22 +227,14 @@ class Execution:
         if self.on_trial is not None:
             self.on_trial(row)
 
-    def _refuse_settings(self) -> None:
-        if self._answered or len(self._first) < min(FIRST, self._asked):
-            return
-        reasons = {(turn.error_kind, _same_words(turn.error)) for turn in self._first}
-        if len(reasons) == 1:
-            first = self._first[0]
-            which = "the only request" if len(self._first) == 1 else f"each of the first {len(self._first)} requests"
-            raise SettingsError(f"the endpoint refused {which}: {first.error} {_HINTS[first.error_kind or '']}")
-
     def _stop_for_errors(self) -> None:
-        errors, limit = self.tally.errors, self.max_errors
+        tally, limit = self.tally, self.max_errors
+        errors = tally.errors
         if limit is None:
-            if self.received is None and errors >= HOPELESS and errors == self.tally.finished:
+            if self.received is None and self._in_vain >= HOPELESS and not tally.passed + tally.failed:
                 raise Stop(f"all of the first {errors} trials ended in errors, the last one: {self._last_error}")
-        elif errors > (limit * self.tally.planned if limit < 1 else limit):
-            allowed = f"{limit:.0%} of {self.tally.planned}" if limit < 1 else f"{limit:.0f}"
+        elif errors > (limit * tally.planned if limit < 1 else limit):
+            allowed = f"{limit:.0%} of {tally.planned}" if limit < 1 else f"{limit:.0f}"
             raise Stop(f"{errors} trials ended in errors, more than max_errors allows ({allowed}).")
 
 
@@ -261,8 +252,3 @@ def score_turn(
     except (Exception, SystemExit) as error:
         reason = f"the trial could not be scored: {type(error).__name__}: {error}"
         return Verdict(None, None, reason, outcome="error", error_kind="reviewer")
-
-
-def _same_words(error: str | None) -> str:
-    """An error text without what differs from request to request: numbers and ids."""
-    return re.sub(r"\b(?:req|chatcmpl|resp)[\w-]*|\d+", "#", error or "")

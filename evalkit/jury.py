@@ -19,6 +19,7 @@ from .cases import EvalCase
 from .endpoints import refuse_foreign
 from .environment import JUDGE_KEY, JUDGE_URL
 from .errors import SettingsError
+from .failure_words import is_about_case
 from .judge_questions import Question, question_of
 from .judging import Judge
 from .masking import STARS
@@ -195,8 +196,9 @@ class Bench:
 
     def _watch(self, judged: dict[int, Verdict], verdict: Verdict) -> None:
         kind = verdict.error_kind
-        self._answered = self._answered or kind in (None, "judge_unreadable")
-        self._refused += kind == "judge_bad_request"
+        concerns_case = kind == "judge_bad_request" and is_about_case(verdict.reason)
+        self._answered = self._answered or concerns_case or kind in (None, "judge_unreadable")
+        self._refused += kind == "judge_bad_request" and not concerns_case
         if kind in _FATAL:
             left = {place: one if one.error_kind is None else _unjudged(one) for place, one in judged.items()}
             raise NoJudge(f"the judge answers no more: {verdict.reason}", left)

@@ -16,16 +16,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from . import model_settings, request_failures, streaming, wire
+from . import model_settings, request_failures, wire
 from .callables import CallableModel
 from .endpoints import Address, address_of, mask_log
 from .errors import SettingsError
 from .lexical import LexicalBaseline
 from .masking import Mask, masked_fields, secrets_in_environment, secrets_in_fields
 from .nearmiss import did_you_mean
+from .outcomes import outcome_of
 from .posting import Post
 from .records import Turn
-from .replies import read_reply
 from .request_failures import Failure
 from .retries import MAX_ATTEMPTS, Asking, Clock, Gate, Notify
 from .terms import Terms
@@ -200,31 +200,19 @@ class OpenAISession:
         """What came back; None where the endpoint is to be asked again, on the terms that it told. `refused`: on which
         terms it was asked so far, in vain.
         """
-        model, host, terms = self._model, self._address.host, self.terms
+        model, terms = self._model, self.terms
         sent = json.dumps(terms.put(body, counts=model.api == "chat")).encode()
         try:
             async with asyncio.timeout(model.timeout):
                 response = await self._post.send(sent)
-            content = response.content
-            if response.is_success and streaming.is_stream(response.headers.get("content-type", ""), content):
-                content = streaming.whole_body(content, model.api)
         except Exception as error:
-            return request_failures.lost(error, host, timeout_s=model.timeout, mask=self._mask)
-        outcome: Turn | Failure
-        if response.is_success:
-            outcome = read_reply(content, model.api, names=names, limit=wire.limit_of(body), mask=self._mask)
-            kind = outcome.error_kind
-        elif response.is_redirect:
-            return request_failures.redirected(response, str(response.url), host, mask=self._mask)
-        else:
-            now = model.clock.time_of_day()
-            failure = request_failures.refused(response, host, mask=self._mask, now=now)
-            outcome = self._advised(failure, response.status_code)
-            kind = outcome.kind
-        is_refusal = kind == "bad_request" or response.status_code in (500, 501)
-        # Of a body with status 200, only one that is an error from its beginning: the rest is the model's own words.
-        is_refusal = is_refusal or (kind == "bad_response" and b'"error"' in content[:200])
-        wanted = terms.wanted(body, content) if is_refusal else {}
+            failure = request_failures.lost(error, self._address.host, timeout_s=model.timeout, mask=self._mask)
+            return replace(failure, error=f"{failure.error} {self._address.scheme_advice(failure.error)}".rstrip())
+        outcome = outcome_of(
+            response, self._address, model.api,
+            names=names, limit=wire.limit_of(body), mask=self._mask, now=model.clock.time_of_day(),
+        )  # fmt: skip
+        wanted = terms.wanted(body, response.content) if _is_refusal(response, outcome) else {}
         if not wanted:
             return outcome
         refused[terms] = outcome
@@ -235,13 +223,15 @@ class OpenAISession:
         self.terms = replace(self.terms, limit=self._first_limit)
         return outcome
 
-    def _advised(self, failure: Failure, status: int) -> Failure:
-        """The failure, with what to do where a base URL was given without its path."""
-        is_bare = not self._address.url.partition("://")[2].partition("/")[2]
-        if status not in (404, 405) or not is_bare:
-            return failure
-        advice = f" OpenAI-compatible servers mostly answer under /v1: try {self._address.shown.rstrip('/')}/v1."
-        return replace(failure, error=failure.error + advice)
+
+def _is_refusal(response: httpx2.Response, outcome: Turn | Failure) -> bool:
+    """Whether a response can be about how a request was put. Of a body with status 200, only one that is an error from
+    its beginning: the rest is the model's own words.
+    """
+    if response.is_success:
+        return not (isinstance(outcome, Turn) and outcome.error_kind is None) and b'"error"' in response.content[:200]
+    kind = outcome.kind if isinstance(outcome, Failure) else outcome.error_kind
+    return kind == "bad_request" or response.status_code in (500, 501)
 
 
 def as_model(spec: Model | str | Callable[..., Any], **settings: Any) -> Model:

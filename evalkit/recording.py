@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +18,14 @@ from .batch_parts import Part
 from .batches import BatchRun
 from .datasets import EvalCase
 from .errors import RunStopped, SettingsError
-from .execution import Execution, OnTrial, Received, Stop, Tally
+from .execution import Execution, OnTrial, Received, Tally
 from .journal import Journal
 from .loops import drive
 from .paths import results_dir as find_results_dir
 from .paths import run_path
 from .plans import Plan, describe, now, run_ids
 from .progress import Bar, say
+from .refusals import Stop
 from .rows import Row, cases_in_order
 from .runs import JOURNAL_DIR, going_on, how_to_resume, instant
 
@@ -211,6 +213,29 @@ class Recording:
                 self.sink.discard()
             else:
                 self.sink.close()
+
+
+def drive_together(recordings: Sequence[Recording], on_trial: OnTrial | None = None) -> list[Done | BaseException]:
+    """`drive` for several runs at once: how each ended, or what it raised."""
+
+    async def together() -> list[Done | BaseException]:
+        tasks = [asyncio.ensure_future(one._carry_out(on_trial)) for one in recordings]
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        return [task.exception() or task.result() for task in tasks]
+
+    with ExitStack() as stack:
+        bars = [stack.enter_context(Bar(one.tally)) for one in recordings]
+
+        def refresh() -> None:
+            for bar in bars:
+                bar.refresh()
+
+        return drive(together, tick=refresh)
 
 
 def start_recording(plan: Plan, *, results_dir: str | Path | None = None, save: bool = True) -> Recording:

@@ -8,6 +8,7 @@ as that.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,17 +133,54 @@ def responses_turn(
     )
 
 
-def server_words(payload: Any) -> str | None:
-    """The message in an error body, whichever server wrote it; None where there is none."""
+def server_words(payload: Any, depth: int = 9) -> str | None:
+    """The message in an error body, whichever server wrote it, with the fields that it is about; None without one."""
     if isinstance(payload, str):
-        return payload.strip() or None
-    if isinstance(payload, list):
-        found = [words for words in map(server_words, payload) if words]
+        return _unwrapped(payload.strip(), depth) or None
+    if isinstance(payload, list) and depth:
+        found = [words for words in (server_words(one, depth - 1) for one in payload) if words]
         return "; ".join(found) or None
-    if isinstance(payload, Mapping):
-        named = (server_words(payload.get(key)) for key in ("error", "message", "msg", "detail", "errors", "title"))
-        return next((words for words in named if words), None)
-    return None
+    if not isinstance(payload, Mapping) or not depth:
+        return None
+    named = (
+        server_words(payload.get(key), depth - 1)
+        for key in ("error", "message", "msg", "detail", "errors", "title", "description")
+    )
+    words = next((words for words in named if words), None)
+    place = payload.get("loc") or payload.get("field")
+    if words and place:
+        where = ".".join(map(str, place[place[0] == "body" :])) if isinstance(place, list) else str(place)
+        words = f"{where}: {words}" if where else words
+    return _with_causes(words, payload, depth)
+
+
+def _with_causes(words: str | None, error: Mapping[str, Any], depth: int) -> str | None:
+    """The words, then those of the provider behind a gateway, and of the fields that Google names."""
+    metadata, details = error.get("metadata"), error.get("details")
+    causes: list[str | None] = []
+    if isinstance(metadata, Mapping):
+        raw, provider = server_words(metadata.get("raw"), depth - 1), metadata.get("provider_name")
+        reasons = metadata.get("reasons")
+        causes += [f"{provider or 'provider'}: {raw}" if raw else provider and str(provider)]
+        causes += [", ".join(map(str, reasons))] if isinstance(reasons, list) else []
+    for detail in details if isinstance(details, list) else []:
+        if isinstance(detail, Mapping):
+            causes.append(server_words(detail.get("fieldViolations"), depth - 1))
+    told = [cause for cause in causes if cause and cause not in (words or "")]
+    return "; ".join([*([words] if words else []), *told]) or None
+
+
+def _unwrapped(text: str, depth: int) -> str:
+    """A message; where it holds the JSON of another error, as proxies write it, that one's message in its place."""
+    start = text.find("{")
+    if start < 0 or not depth:
+        return text
+    try:
+        held, _ = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return text
+    words = server_words(held, depth - 1)
+    return f"{text[:start]}{words}" if words else text
 
 
 def first_words(text: str, mask: Mask = str) -> str:

@@ -10,22 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
-from urllib.parse import urljoin
 
-from .masking import Mask, masked_url
+from . import failure_words
+from .masking import Mask
+from .open_files import is_full
 from .replies import first_words, server_words
 
-# What servers call an account without credit; it comes as 429, and asking again is in vain.
-_NO_CREDIT = frozenset(
-    {
-        "insufficient_quota",
-        "insufficient_credits",
-        "exceeded_current_quota_error",
-        "billing_hard_limit_reached",
-        "billing_not_active",
-    }
-)
-_BY_STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 409: "server", 429: "rate_limit"}
+_MAY_PASS = ("rate_limit", "server", "timeout")  # kinds of failures after which asking again can help
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d*)?")
 
 
@@ -34,7 +25,7 @@ class Failure:
     """One request that was not answered.
 
     `kind` is a Turn's `error_kind`. `asked_s` is how many seconds the server asked to wait (0: none; None: it did
-    not ask, or not readably); `asked` is whether it asked at all.
+    not ask, or not readably); `asked` is whether it asked at all. `is_unsent`: this process had no connection left.
     """
 
     kind: str
@@ -42,6 +33,7 @@ class Failure:
     retry: bool = False
     asked_s: float | None = None
     asked: bool = False
+    is_unsent: bool = False
 
 
 class Response(Protocol):
@@ -60,31 +52,33 @@ def refused(response: Response, host: str, *, mask: Mask, now: float) -> Failure
     status, headers = response.status_code, response.headers
     text = response.content.decode("utf-8", "backslashreplace")
     body = _parsed(text)
-    kind = _kind(status, body)
-    words = first_words(server_words(body) or text, mask)
+    said = "" if is_page(response) else failure_words.told(body) or text
+    kind, error = _told(status, said, body if body is not None else text, f"HTTP {status} from {host}", mask)
     advised = headers.get("x-should-retry")
-    retry = advised == "true" if advised in ("true", "false") else _may_pass(status) and kind != "quota"
-    error = f"HTTP {status} from {host}" + (f": {words}" if words else "")
+    retry = advised == "true" if advised in ("true", "false") else kind in _MAY_PASS
     asked = "retry-after" in headers or "retry-after-ms" in headers
-    return Failure(kind, _sentence(error), retry, asked_wait(headers, now), asked)
+    return Failure(kind, error, retry, asked_wait(headers, now), asked)
 
 
-def redirected(response: Response, url: str, host: str, *, mask: Mask) -> Failure:
-    """An answer that sends elsewhere. What would be sent there is a prompt and a key, so that is for people to say."""
-    said = f"HTTP {response.status_code} from {host}"
-    try:
-        address = masked_url(urljoin(url, response.headers.get("location", "")))
-    except ValueError:
-        return Failure("bad_request", f"{said}: it sends elsewhere, to no address that can be read.")
-    base = re.sub(r"(/chat/completions|/responses)?/?(\?.*)?$", "", address)
-    advice = f"Requests are not sent on. If that address is right, the base URL is {base}."
-    return Failure("bad_request", first_words(f"{said}: it sends elsewhere, to {address}.", mask) + f" {mask(advice)}")
+def within_ok(error: Any, host: str, *, mask: Mask, why: str = "the body holds an error") -> Failure:
+    """The Failure told by an error inside a reply with status 200: what the status that it names would make of it."""
+    status = failure_words.status_of(error)
+    kind, said = _told(status, failure_words.told(error), error, f"HTTP 200 from {host}, but {why}", mask)
+    return Failure(kind, said, kind in _MAY_PASS)
+
+
+def is_page(response: Response) -> bool:
+    """Whether a web page came in place of an API's answer."""
+    start = response.content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<title"))
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:
     """The Failure behind an exception that came in place of a response: a time-out, or no connection."""
     chain = list(_causes(error))
     innermost = chain[-1]
+    if is_full(*chain):
+        return Failure("connection", f"nothing was sent to {host}: too many open files.", retry=True, is_unsent=True)
     # On aiohttp, a connection that is refused or reset is raised as a time-out: the cause tells them apart.
     is_timeout = any(isinstance(one, TimeoutError) for one in chain) or "Timeout" in type(innermost).__name__
     if is_timeout:
@@ -97,10 +91,8 @@ def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Fa
 
 def unanswered(error: Any, host: str, *, mask: Mask) -> tuple[str, str]:
     """Kind and sentence for a request of a batch that has no response, but an error in the batch's own words."""
-    code = str(error.get("code")) if isinstance(error, Mapping) else ""
-    kind = "quota" if code in _NO_CREDIT else "rate_limit" if code.startswith("rate_limit") else "server"
-    words = first_words(server_words(error) or code, mask)
-    return kind, _sentence(f"the batch at {host} did not answer this request" + (f": {words}" if words else ""))
+    begin = f"the batch at {host} did not answer this request"
+    return _told(failure_words.status_of(error) or 500, failure_words.told(error), error, begin, mask)
 
 
 def asked_wait(headers: Mapping[str, str], now: float) -> float | None:
@@ -134,20 +126,27 @@ def _moment(text: str | None) -> float | None:
     return moment if math.isfinite(moment) else None
 
 
-def _kind(status: int, body: Any) -> str:
-    named = body.get("error", body) if isinstance(body, Mapping) else None
-    codes = {str(named.get("code")), str(named.get("type"))} if isinstance(named, Mapping) else set()
-    if status == 429 and codes & _NO_CREDIT:
-        return "quota"
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:
-        return "server"
-    return "bad_request" if status >= 400 else "bad_response"
+def _told(status: int | None, said: str, body: Any, begin: str, mask: Mask) -> tuple[str, str]:
+    """The kind of a failure and the sentence on it: the server's message, then the names that it gives beside it."""
+    kind, told_by = failure_words.kind_of(status, said)
+    message = server_words(body)
+    words = first_words(message or (body if isinstance(body, str) else said), mask)
+    error = _sentence(begin + (f": {words}" if words else ""))
+    named = _named(body) if message else []
+    if kind == failure_words.CASE:
+        kind = "bad_request"
+        named += [] if failure_words.is_about_case(f"{error} {named}") else [told_by]
+    beside = "; ".join(one for one in named if one.rpartition(": ")[2].lower() not in error.lower())
+    return kind, error + (f" ({first_words(beside, mask)})" if beside else "")
 
 
-def _may_pass(status: int) -> bool:
-    return status in (408, 409, 429) or status >= 500
+def _named(body: Any) -> list[str]:
+    """The parameter and the code that an error object names."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    error = error if isinstance(error, Mapping) else body
+    if not isinstance(error, Mapping):
+        return []
+    return [f"{key}: {error[key]}" for key in ("param", "code") if isinstance(error.get(key), str) and error[key]]
 
 
 def _sentence(text: str) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import math
 import random
 import time
+import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -74,6 +75,7 @@ class Gate:
         self._round, self._floor = 0, 1
         self._successes, self._series, self._rose = 0, 0, False
         self._share = 0.0  # of the last requests that ended, how many were refused
+        self._said_full = False
         self._most = 0  # in flight at once since the limit fell
 
     @asynccontextmanager
@@ -97,6 +99,12 @@ class Gate:
     def hold(self, seconds: float) -> None:
         """Let nobody in for so long."""
         self._held_until = max(self._held_until, self.clock.now() + seconds)
+
+    def say_full(self) -> None:
+        """Warn, once, that this process can open no more connections."""
+        if not self._said_full:
+            self._said_full = True
+            warnings.warn("too many open files: requests wait, and fewer go out at once", stacklevel=2)
 
     async def _wait(self, notify: Notify) -> None:
         while True:
@@ -166,6 +174,7 @@ class Asking:
     _refusals: int = 0
     _timeouts: int = 0
     _others: int = 0
+    _unsent: int = 0  # of the refusals, those that this process met before anything was sent
     _refused_since: float = 0.0
 
     async def run(self) -> Turn:
@@ -177,19 +186,19 @@ class Asking:
                 outcome = await self.send()
                 latency = clock.now() - started
                 request.answered = isinstance(outcome, Turn)
-                request.refused = isinstance(outcome, Failure) and outcome.kind == "rate_limit"
+                request.refused = isinstance(outcome, Failure) and _is_too_many(outcome)
             if outcome is None:
                 self._otherwise += 1
                 continue
             if isinstance(outcome, Turn):
-                attempts = 1 + self._otherwise + self._refusals + self._timeouts + self._others
+                attempts = 1 + self._otherwise + self._refusals + self._timeouts + self._others - self._unsent
                 return replace(outcome, attempts=attempts, latency_s=latency)
             self._count(outcome)
             if self._is_last(outcome):
                 return Turn(
                     error_kind=outcome.kind,
                     error=outcome.error + _too_long(outcome.asked_s),
-                    attempts=self._otherwise + self._refusals + self._timeouts + self._others,
+                    attempts=self._otherwise + self._refusals + self._timeouts + self._others - self._unsent,
                 )
             wait = self._wait_s(outcome)
             if wait > 0 or outcome.asked:
@@ -197,18 +206,22 @@ class Asking:
             await clock.sleep(wait)
 
     def _count(self, failure: Failure) -> None:
-        if failure.kind == "rate_limit":
+        if _is_too_many(failure):
             self._refused_since = self._refused_since if self._refusals else self.gate.clock.now()
             self._refusals += 1
+            self._unsent += failure.is_unsent
+            if failure.is_unsent:
+                self.gate.say_full()
         elif failure.kind == "timeout":
             self._timeouts += 1
         else:
             self._others += 1
 
     def _is_last(self, failure: Failure) -> bool:
-        if not failure.retry or self.max_attempts == 1 or _too_long(failure.asked_s):
+        once = self.max_attempts == 1 and not failure.is_unsent
+        if not failure.retry or once or _too_long(failure.asked_s):
             return True
-        if failure.kind == "rate_limit":
+        if _is_too_many(failure):
             waited = self.gate.clock.now() - self._refused_since
             return self._refusals >= MIN_REFUSALS and waited >= PATIENCE
         return self._timeouts + self._others >= self.max_attempts or self._timeouts >= MAX_TIMEOUTS
@@ -216,6 +229,8 @@ class Asking:
     def _wait_s(self, failure: Failure) -> float:
         """Seconds before this case is asked again; a 429 with a wait holds the gate as well."""
         clock, asked = self.gate.clock, failure.asked_s
+        if failure.is_unsent:
+            return clock.backoff(self._unsent - 1)
         if failure.kind != "rate_limit":
             return clock.backoff(self._timeouts + self._others - 1) if asked is None else asked
         if asked is None:
@@ -234,6 +249,11 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.0f} s" + (f" ({seconds / 3600:.0f} h)" if seconds >= 7200 else "")
 
 
+def _is_too_many(failure: Failure) -> bool:
+    """Whether fewer at once would have been let through: by the endpoint, or by this process's limit of files."""
+    return failure.kind == "rate_limit" or failure.is_unsent
+
+
 def _too_long(asked: float | None) -> str:
     if asked is None or asked <= LONGEST_WAIT:
         return ""
@@ -242,7 +262,7 @@ def _too_long(asked: float | None) -> str:
 
 def _reason(failure: Failure, wait: float) -> str:
     what = {"rate_limit": "rate limited", "timeout": "timed out", "connection": "connection lost"}
-    begun = what.get(failure.kind, "the server failed")
+    begun = "too many open files" if failure.is_unsent else what.get(failure.kind, "the server failed")
     if failure.asked_s is not None and wait == failure.asked_s:
         return f"{begun}: waiting {seconds_text(wait)}, as the server asks"
     return f"{begun}: asking again in {seconds_text(wait)}"

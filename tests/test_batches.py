@@ -343,6 +343,26 @@ def test_a_run_killed_at_any_step_is_taken_up_with_nothing_asked_twice(server, p
     assert server.requests == []
 
 
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_batch_whose_input_file_is_gone_before_it_was_made_is_made_anew(server, project, status):
+    server.faults = {"POST /batches": [Reply({}, stall=True)]}
+    process = start(project, server, "run", "many", "--model", "mock-small", "--batch")
+    wait_for(lambda: server.seen["POST /batches"])
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    server.files.clear()
+    create = server._create
+
+    def checked(request):
+        known = request.body["input_file_id"] in server.files
+        return create(request) if known else fails(status, "No such File object: file-1")
+
+    server._create = checked
+    results = resume(server, stored(project)[0].stem)
+    assert results["passed"].all()
+    assert (len(server.batches), len(server.uploads), set(server.asked_by_batch.values())) == (1, 2, {1})
+
+
 def test_a_batch_is_found_again_among_the_many_of_an_account(server, project):
     server.stalls = {"POST /batches"}
     process = start(project, server, "run", "many", "--model", "mock-small", "--batch")
@@ -434,6 +454,23 @@ def test_trials_asked_again_by_a_batch_are_taken_from_it_by_a_plain_resume(serve
     results = resume(server, run_id)
     assert (results["passed"].all(), results["attempts"].tolist()) == (True, [1, 1, 1, 2, *[1] * 8])
     assert [len(texts) for texts in held(server)] == [12, 1]
+
+
+def test_runs_of_several_datasets_wait_for_their_batches_together(server, project):
+    (project / "eval_data" / "few.json").write_text(json.dumps(cases(3)))
+    (project / "eval_data" / "few.tools.json").write_bytes((project / "eval_data" / "many.tools.json").read_bytes())
+    server.looks = 2
+    words = ("run", "many", "few", "--model", "mock-small", "--batch")
+    process = start(project, server, *words)
+    output, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert ("Passed: 12/12" in output, "Passed: 3/3" in output, len(stored(project))) == (True, True, 2)
+    assert {batch["looks"] for batch in server.batches.values()} == {3}
+    server.endings, server.errors = {"batch-3": "failed"}, [{"message": "no such model", "line": 1}]
+    process = start(project, server, *words)
+    output, errors = process.communicate()
+    assert (process.returncode, output.count("Passed: "), len(stored(project))) == (2, 1, 3)
+    assert "did not begin batch batch-3: no such model" in errors
 
 
 # The endpoint's moods

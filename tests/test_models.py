@@ -13,7 +13,7 @@ from evalkit.records import ToolCall, Turn, Usage
 from evalkit.tools import Tool
 from fake_clock import FakeClock
 from loopback import Endpoint
-from loopback_replies import always, calls, fails, says
+from loopback_replies import Reply, always, calls, fails, says
 
 TOOLS = (Tool("list_files", "List the files in a directory"), Tool("read_file", "Read a file"))
 KEY = "sk-test-PLACEHOLDER-0001"
@@ -427,6 +427,94 @@ async def test_a_bare_address_gets_the_advice_to_add_v1(endpoint):
     assert turn.error.endswith(f"page not found. OpenAI-compatible servers mostly answer under /v1: try {bare}/v1.")
 
 
+PAGE = "<!DOCTYPE html>\n<html><title>Open WebUI</title></html>"
+RIGHT = "OPENAI_BASE_URL is to be what stands before"
+SITE = "A web page comes where the base URL leads to a site and not to its API"
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "kind", "words"),
+    [
+        ("/v1/v1", fails(404, "Not Found"), "bad_request", ["HTTP 404 from POST {}/v1/v1{path}: Not Found. ", RIGHT]),
+        ("/v1//", fails(404, "Not Found"), "bad_request", ["from POST {}/v1{path}: Not Found."]),
+        ("/api", fails(405, "no"), "bad_request", ["HTTP 405 from POST {}/api{path}: no. ", "try {}/api/v1."]),
+        ("?token=abcdefgh", fails(404, "no"), "bad_request", ["from POST {}{path}?token=***: no", "{}/v1?token=***."]),
+        ("", Reply(PAGE), "bad_response", ["HTTP 200, but a web page, from POST {}{path}: <!DOC", SITE, "try {}/v1."]),
+        ("/v1", Reply(PAGE), "bad_response", ["from POST {}/v1{path}: <!DOCTYPE html> <html>", SITE, RIGHT]),
+        ("", Reply(PAGE, 405), "bad_request", ["HTTP 405 from POST {}{path}: <!DOCTYPE", SITE, "try {}/v1."]),
+        ("/v1", Reply("\n <html>Log in</html>", 403), "auth", ["HTTP 403 from POST {}/v1{path}: <html>", SITE]),
+        ("/v1", Reply("", 204), "bad_response", ["HTTP 204, no content, from POST {}/v1{path}. ", RIGHT]),
+        ("/v1", Reply(" "), "bad_response", ["HTTP 200 with an empty body, from POST {}/v1{path}. ", RIGHT]),
+        (
+            "/v1",
+            fails(404, "The model `x` does not exist"),
+            "bad_request",
+            ["HTTP 404 from {host}: The model `x` does"],
+        ),
+        (
+            "/v1",
+            Reply("<html>The plain HTTP request was sent to HTTPS port</html>", 400),
+            "bad_request",
+            ["It seems to speak https: try https://{host}/v1."],
+        ),
+        (
+            "/v1",
+            Reply("Client sent an HTTP request to an HTTPS server.", 400),
+            "bad_request",
+            ["try https://{host}/v1."],
+        ),
+    ],
+)
+async def test_where_no_api_answers_the_url_that_was_asked_and_the_one_to_set_are_said(
+    endpoint, api, path, reply, kind, words
+):
+    endpoint.script = always(reply)
+    bare = endpoint.url.removesuffix("/v1")
+    turn = await ask(OpenAIModel("m", base_url=bare + path, api=api))
+    assert (turn.error_kind, turn.attempts) == (kind, 1)
+    asked = "/responses" if api == "responses" else "/chat/completions"
+    for one in words:
+        assert one.format(bare, path=asked, host=bare.removeprefix("http://")) in turn.error
+
+
+@pytest.mark.parametrize("name", ["502", "529", "cloudflare"])
+async def test_a_server_that_fails_by_a_page_is_asked_again(endpoint, name):
+    failing = {"502": Reply(PAGE, 502), "529": fails(529, "Overloaded"), "cloudflare": Reply(PAGE, 522)}[name]
+    endpoint.script = lambda request: failing if request.number == 1 else says("Hi")
+    turn = await ask(OpenAIModel("m", base_url=endpoint.url))
+    assert (turn.answer, turn.attempts) == ("Hi", 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "base"),
+    [
+        ("http://host/v1/chat/completions", "http://host/v1"),
+        ("http://host/v1/chat/completions/", "http://host/v1"),
+        ("http://host/v1/responses", "http://host/v1"),
+        ("http://host/v1/completions//", "http://host/v1"),
+        ("http://host/v1/models", "http://host/v1"),
+        ("http://host/chat/completions", "http://host"),
+        ("https://u:pw-secret@host/v1/chat/completions?token=t", "https://***@host/v1?token=***"),
+        (
+            "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1",
+            "https://x.openai.azure.com/openai/deployments/d?api-version=***",
+        ),
+    ],
+)
+def test_the_address_of_single_requests_is_no_base_url(given, base):
+    with pytest.raises(SettingsError) as caught:
+        OpenAIModel("m", base_url=given)
+    assert str(caught.value).endswith(f"is added to a base URL. Set OPENAI_BASE_URL (base_url) to '{base}'.")
+    assert "pw-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", ["http://host/models", "http://host/v1/", "http://host/v1//", " http://host/v1\n", "http://h/responses/v1"]
+)
+def test_an_address_that_may_work_is_taken(given):
+    assert OpenAIModel("m", base_url=given).settings["base_url"] == given.strip()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -435,6 +523,12 @@ async def test_a_bare_address_gets_the_advice_to_add_v1(endpoint):
             {"base_url": "localhost:11434/v1"},
             "not a base URL such as http://localhost:8080/v1. Did you mean 'http://local",
         ),
+        (
+            {"base_url": '"http://host/v1"'},
+            "is not a base URL such as http://localhost:8080/v1. Did you mean 'http://host/v1'?",
+        ),
+        ({"base_url": "http://host/#/chat"}, "Did you mean 'http://host/'?"),
+        ({"base_url": "http://host/v1 http://other"}, "is not a base URL"),
         ({"base_url": "ftp://host/v1"}, "'ftp://host/v1' is not a base URL"),
         ({"base_url": "http://[::1"}, "is not a base URL"),
         (

@@ -32,7 +32,6 @@ JSON = st.recursive(
         ("abc", "abcd", "from character 4 on expected 'd', got the end; length 4 expected, 3 given"),
         ("5", "-5", "differs from what is expected: from character 1 on expected '-5', got '5'"),
         ("", "Paris", "the answer is empty, text is expected"),
-        ("", "Paris", "the answer is empty, text is expected"),
         ("x" * 500, "y" * 500, "got 'xxxxxxxxxxxxxxxxxxxx'…; length 500 expected, 500 given"),
     ],
 )

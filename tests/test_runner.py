@@ -9,8 +9,9 @@ import pytest
 
 import evalkit as ek
 from evalkit.execution import HOPELESS
+from evalkit.refusals import FIRST
 from evalkit.resuming import reopen
-from loopback_replies import Reply, by_name, fails, pick_by_words, says
+from loopback_replies import Reply, always, by_name, fails, pick_by_words, says
 
 TOOLS = [
     {"name": "list_files", "parameters": {"type": "object", "properties": {"directory": {"type": "string"}}}},
@@ -167,6 +168,82 @@ def test_one_case_that_is_refused_alone_is_that_cases_error(endpoint, tmp_path):
     endpoint.script = lambda request: fails(400, "too long") if request.text == "list 0" else pick_by_words(request)
     results = ek.run(numbered(12), model=model_at(endpoint), results_dir=tmp_path)
     assert results["error_kind"].notna().sum() == 1
+
+
+MODERATED = Reply(
+    {"error": {"code": 403, "message": "Input flagged", "metadata": {"reasons": ["hate"], "flagged_input": "x"}}}, 403
+)
+REFUSALS = {
+    "moderated": MODERATED,
+    "filtered": fails(400, "The response was filtered due to the prompt triggering a policy", "content_filter"),
+    "too long": fails(400, "the request exceeds the available context size"),
+    "too large": Reply("<html>413 Request Entity Too Large</html>", 413),
+}
+
+
+def refused_at(places, reply):
+    """The reply for the cases at these places."""
+    refused = {f"list {place}" for place in places}
+    return lambda request: reply if request.text in refused else pick_by_words(request)
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("places", [range(8), [17], range(22, 30)])
+@pytest.mark.parametrize("name", REFUSALS)
+def test_cases_whose_own_text_is_refused_are_errors_wherever_they_stand(endpoint, tmp_path, name, places, concurrency):
+    endpoint.script = refused_at(places, REFUSALS[name])
+    results = ek.run(numbered(30), model=model_at(endpoint), concurrency=concurrency, results_dir=tmp_path)
+    kinds = ["bad_request" if place in places else "" for place in range(30)]
+    assert results["error_kind"].fillna("").tolist() == kinds
+    assert results["status"].unique().tolist() == ["complete"]
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_dataset_whose_every_text_is_refused_is_recorded_whole(endpoint, tmp_path, name):
+    endpoint.script = always(REFUSALS[name])
+    for count in (1, 3, HOPELESS + 10):
+        results = ek.run(numbered(count), model=model_at(endpoint), results_dir=tmp_path)
+        assert results["error_kind"].tolist() == ["bad_request"] * count
+
+
+def test_words_that_name_nothing_are_about_the_settings_only_where_different_texts_get_them(endpoint, tmp_path):
+    endpoint.script = always(fails(400, "No."))
+    alike = [{"id": f"c{n}", "input": "list", "expected_tool": "list_files"} for n in range(20)]
+    results = ek.run(small(cases=alike), model=model_at(endpoint), results_dir=tmp_path)
+    assert results["error_kind"].tolist() == ["bad_request"] * 20
+    sent = {"temperature": 0.5, "extra": {"seed": 7, "extra_body": {"top_k": 3}}}
+    with pytest.raises(ek.SettingsError) as caught:
+        ek.run(numbered(3), model=model_at(endpoint, **sent), results_dir=tmp_path)
+    assert "refused each of the first 3 requests: HTTP 400" in str(caught.value)
+    assert "It names no setting; these were sent: model, temperature, seed, top_k, tools." in str(caught.value)
+
+
+def test_a_setting_that_is_named_is_said(endpoint, tmp_path):
+    endpoint.script = always(fails(400, "Unsupported value: 'seed' must be even."))
+    with pytest.raises(ek.SettingsError, match="Change what is named there: seed"):
+        ek.run(numbered(1), model=model_at(endpoint, extra={"seed": 7}), results_dir=tmp_path)
+
+
+def test_one_403_stops_nothing_and_many_in_a_row_stop_the_run_which_goes_on_behind_them(endpoint, tmp_path):
+    endpoint.script = refused_at([3, 5, 6, 7, *range(20, 40)], fails(403, "Permission denied"))
+    with pytest.raises(ek.RunStopped, match="the endpoint answers no more: HTTP 403") as caught:
+        ek.run(numbered(41), model=model_at(endpoint), concurrency=1, results_dir=tmp_path)
+    run_id = caught.value.run_id
+    assert ek.load_run(run_id, results_dir=tmp_path)["error_kind"].fillna("").tolist()[20:] == ["auth"] * FIRST
+    with pytest.raises(ek.RunStopped):
+        ek.resume(run_id, model=model_at(endpoint), concurrency=1, results_dir=tmp_path)
+    results = ek.resume(run_id, model=model_at(endpoint), concurrency=1, results_dir=tmp_path)
+    assert results["passed"].sum() == 41 - 24
+    assert set(endpoint.asked.values()) == {1}
+
+
+def test_a_lost_key_stops_the_run_at_once_and_its_case_is_asked_again(endpoint, tmp_path):
+    endpoint.script = refused_at([5], fails(401, "no key"))
+    with pytest.raises(ek.RunStopped, match="the endpoint answers no more: HTTP 401") as caught:
+        ek.run(numbered(20), model=model_at(endpoint), concurrency=1, results_dir=tmp_path)
+    endpoint.script = pick_by_words
+    assert ek.resume(caught.value.run_id, model=model_at(endpoint), results_dir=tmp_path)["passed"].sum() == 20
 
 
 def test_a_quota_that_ends_in_mid_run_stops_it_and_keeps_what_was_paid_for(endpoint, tmp_path):

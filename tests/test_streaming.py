@@ -8,7 +8,7 @@ import pytest
 import evalkit as ek
 from evalkit.models import OpenAIModel
 from evalkit.records import Usage
-from evalkit.replies import read_reply
+from evalkit.replies import Failed, read_reply
 from evalkit.streaming import is_stream, whole_body
 from fake_clock import FakeClock
 from loopback_replies import Reply, fails, in_api, pick_by_words
@@ -196,15 +196,19 @@ def test_reasons_refusals_and_reasoning_are_kept():
         ("chat", chunk({"content": "Hel"}) + '{"error": {"message": "overloaded"}}', "overloaded"),
         ("chat", event([{"error": {"message": "overloaded"}}]), "overloaded"),
         ("chat", event({"choices": [choice({}, "error", error={"message": "overloaded"})]}), "overloaded"),
-        ("chat", DONE, "no usable choice in the reply"),
         ("responses", event({"type": "error", "code": "server_error", "message": "overloaded"}, "error"), "overloaded"),
         ("responses", ended("failed", error={"message": "overloaded"}), "overloaded"),
     ],
 )  # fmt: skip
 def test_an_error_in_mid_stream_is_no_reply(api, stream, words):
-    turn = read_reply(whole_body(stream.encode(), api), api)
-    assert turn.error_kind == "bad_response"
-    assert words in turn.error
+    reply = read_reply(whole_body(stream.encode(), api), api)
+    assert isinstance(reply, Failed)
+    assert words in json.dumps(reply.error)
+
+
+def test_a_stream_of_nothing_is_a_bad_reply():
+    turn = read_reply(whole_body(DONE.encode(), "chat"), "chat")
+    assert (turn.error_kind, "no usable choice in the reply" in turn.error) == ("bad_response", True)
 
 
 @pytest.mark.parametrize(
