@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
+from .calls import is_usable
 from .models import Model, Session
+from .offered import offered_tools
 from .records import Turn
+from .text_calls import calls_in_text
 from .tools import Tool
 
 _PLACE = {"type": "object", "properties": {"directory": {"type": "string"}}, "required": ["directory"]}
@@ -96,12 +98,17 @@ def _calls_tools(offered: Turn) -> Finding:
     called = [call.name for call in offered.tool_calls]
     if called:
         return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {', '.join(map(str, called))}.")
-    if _looks_like_call(offered.answer or ""):
+    offers = offered_tools(TOOLS)
+    if written := calls_in_text(offered.answer, offers.names, offers.schema):
+        known = (
+            "" if is_usable(written[0]) and written[0].name in offers else ", though not as a call of an offered tool"
+        )
         return Finding(
             name,
             False,
-            "It writes calls as text: no `tool_calls`, but a call in the answer. Every such case is scored "
-            '`call_in_text`, unless the dataset says "text_calls": "accept". Another chat template may cure it.',
+            f"It writes calls as text: no `tool_calls`, but a call in the answer, {_shown(offered.answer)}. Every such "
+            f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which can read it{known}. '
+            "Another chat template may cure it.",
         )
     return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
 
@@ -139,14 +146,6 @@ def _keeps_to_schema(turn: Turn) -> Finding:
 
 def _prompt_tokens(turn: Turn) -> int | None:
     return getattr(turn.usage, "input_tokens", None)
-
-
-def _looks_like_call(text: str) -> bool:
-    names = "|".join(re.escape(tool.name) for tool in TOOLS)
-    return (
-        re.search(rf'"(?:name|function|tool)"\s*:\s*"(?:{names})"|<function=(?:{names})|\b(?:{names})\s*\(', text)
-        is not None
-    )
 
 
 def _shown(answer: str | None) -> str:
