@@ -33,10 +33,11 @@ _BETWEEN = re.compile(  # a name and its arguments
 )
 _OPENING = re.compile(  # <function=NAME>, <invoke name="NAME">
     r"<(?:function|invoke|tool_call|function_call|tool_use|tool|call)(?:\s*=\s*|\s+(?:name|tool)\s*=\s*)"
-    rf"[\"']?({_NAME})[\"']?[^<>{{}}]{{0,200}}>?"
+    rf"[\"']?(?P<name>{_NAME})[\"']?[^<>{{}}]{{0,200}}>?"
 )
 _NAME_TAG = re.compile(
-    rf"(?:<invoke>\s*|<server_name>[^<]{{0,200}}</server_name>\s*)*<(tool_name|name|function_name)>\s*({_NAME})\s*</\1>"
+    r"(?:<invoke>\s*|<server_name>[^<]{0,200}</server_name>\s*)*<(?P<tag>tool_name|name|function_name)>\s*"
+    rf"(?P<name>{_NAME})\s*</(?P=tag)>"
 )
 _OWN_TAG = re.compile(rf"<({_NAME})>")
 _HOLDER = re.compile(r"\s*(?:<(?:parameters|arguments|args|input|tool_input|params)>(?=\s*[<{]))?\s*")
@@ -126,8 +127,11 @@ class CallReader:
         known = marked or self._known(name)
         if text.startswith("(", named.end()):
             wanted = known or named[2] == "print"
-            start = named.start(2)
-            return self._of_value(python_at(text, start), start, marked) if wanted else None
+            if not wanted:
+                return None
+            foreign = not named[2].replace(".", "_").isidentifier()  # get-weather(…)
+            start = named.end() if foreign else named.start(2)
+            return self._of_value(python_at(text, start, name=named[2] if foreign else ""), start, marked)
         start = _BETWEEN.match(text, named.end()).end()  # type: ignore[union-attr]
         if known and text.startswith("{", start):
             return self._with_arguments(name, start, marked, delimited=bool(named[1]))
@@ -168,11 +172,8 @@ class CallReader:
             closing = self.text.find(f"</{own[1]}>", own.end())
             found = self._with_tags(own[1], own.end()) if closing >= 0 else None
             return (found[0], closing + len(own[1]) + 3) if found is not None and found[1] <= closing else None
-        opening, named = _OPENING.match(self.text, start), _NAME_TAG.match(self.text, start)
-        if opening is None and named is None:
-            return None
-        name, end = (opening[1], opening.end()) if opening else (named[2], named.end())  # type: ignore[index]
-        return self._with_tags(self._plain(name), end)
+        named = _OPENING.match(self.text, start) or _NAME_TAG.match(self.text, start)
+        return self._with_tags(self._plain(named["name"]), named.end()) if named is not None else None
 
     def _with_tags(self, name: str, start: int) -> Found | None:
         """A call with the arguments between the tags from `start` on: one object, or one tag for each."""

@@ -10,7 +10,7 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .differences import json_type
@@ -73,8 +73,11 @@ def value_at(text: str, start: int) -> Value:
         return Value(value, end, said, sound=False)
 
 
-def python_at(text: str, start: int, cost: int = 0) -> Value:
-    """The Python expression from `start` to its closing bracket: literals, and PythonCall for a call of any name."""
+def python_at(text: str, start: int, cost: int = 0, name: str = "") -> Value:
+    """The Python expression from `start` to its closing bracket: literals, and PythonCall for a call of any name.
+
+    With a `name` that Python cannot have (get-weather), `start` is where the brackets begin that stand behind it.
+    """
     depth = 0
     for found in _BRACKETS.finditer(text, start):
         if found[0] in "[({":
@@ -84,7 +87,8 @@ def python_at(text: str, start: int, cost: int = 0) -> Value:
         if depth > _DEEPEST or found.end() - start > _LONGEST:
             raise NoValue(cost + found.end() - start)
         if depth <= 0 and found[0] in "])}":
-            return Value(_parsed(text[start : found.end()], cost + found.end() - start), found.end())
+            value = _parsed("_" * bool(name) + text[start : found.end()], cost + found.end() - start)
+            return Value(replace(value, name=name) if name else value, found.end())
     raise NoValue(cost + len(text) - start)
 
 
@@ -113,8 +117,13 @@ def _call(node: ast.Call, source: str) -> Any:
     try:
         arguments: dict[str, Any] = {}
         for keyword in node.keywords:
-            value = _literal(keyword.value)
-            arguments |= value if keyword.arg is None else {keyword.arg: value}
+            value = keyword.value
+            if keyword.arg is None:
+                arguments |= _literal(value)
+            elif isinstance(value, ast.Name) and value.id not in _CONSTANTS:
+                arguments[keyword.arg] = value.id  # city=Oslo, the quotes forgotten
+            else:
+                arguments[keyword.arg] = _literal(value)
         return PythonCall(name, arguments, tuple(map(_literal, node.args)), said)
     except (ValueError, TypeError):
         return PythonCall(name, None, (), said)
@@ -128,7 +137,8 @@ def _literal(node: ast.expr) -> Any:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_literal(one) for one in node.elts]
     if isinstance(node, ast.Dict) and None not in node.keys:
-        return {_literal(key): _literal(value) for key, value in zip(node.keys, node.values, strict=True) if key}
+        keys = [key.id if isinstance(key, ast.Name) else _literal(key) for key in node.keys if key]  # JavaScript's too
+        return dict(zip(keys, map(_literal, node.values), strict=True))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         number = node.operand.value
         if isinstance(number, int | float):

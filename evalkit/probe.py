@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
-from .calls import is_usable
 from .models import Model, Session
 from .offered import offered_tools
 from .records import Turn
@@ -95,19 +94,18 @@ def _calls_tools(offered: Turn) -> Finding:
     name = "calls tools"
     if offered.error_kind is not None:
         return Finding(name, None, "There was no answer to a request with tools.")
-    called = [call.name for call in offered.tool_calls]
-    if called:
-        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {', '.join(map(str, called))}.")
+    if offered.tool_calls:
+        called = ", ".join(str(call.name) for call in offered.tool_calls)
+        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {called}.")
     offers = offered_tools(TOOLS)
     if written := calls_in_text(offered.answer, offers.names, offers.schema):
-        known = (
-            "" if is_usable(written[0]) and written[0].name in offers else ", though not as a call of an offered tool"
-        )
+        known = [call.name for call in written if call.name in offers.names]
+        read = f"reads it as a call of {known[0]}" if known else "finds no call of an offered tool in it"
         return Finding(
             name,
             False,
             f"It writes calls as text: no `tool_calls`, but a call in the answer, {_shown(offered.answer)}. Every such "
-            f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which can read it{known}. '
+            f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which {read}. '
             "Another chat template may cure it.",
         )
     return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")

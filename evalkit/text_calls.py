@@ -1,12 +1,12 @@
 """The calls that servers leave in the text: whether a text *is* a call, or ends in one, in whatever dialect.
 
 After a mark that only calls have (`[TOOL_CALLS]`, `<tool_call>`, `<function=…>`, channel marks, …) a call of any name
-counts; before it may stand anything, and after it too where the text begins with it. Without a mark the name must be
-one that was offered, and the call ends the text: an object, fenced or bare, after anything; a Python call or a name
-with its arguments at the beginning of a line or after a sentence; Action and Action Input; tags named as a tool.
-After it stand white space, punctuation, a closing fence or tag, a comment, or a made-up result, and nothing else.
-So a sentence about a tool, an example with an explanation after it, code that defines the tool, and JSON with names
-that are no tool's are answers.
+counts. Before it may stand anything; after it, too, on lines of its own, where the text begins with it. Without a mark
+the name must be one that was offered, and the call ends the text: an object, fenced or bare, after anything; a Python
+call or a name with its arguments at the beginning of a line or after a sentence; Action and Action Input; tags named
+as a tool. After it stand white space, punctuation, a closing fence or tag, a comment, or a made-up result, and nothing
+else. So a sentence about a tool, an example with an explanation after it, code that defines the tool, and JSON with
+names that are no tool's are answers.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 from .call_forms import CallReader
 from .records import ToolCall
+from .thinking import set_aside
 from .toolschema import ToolSchema
 
 _MOST_TRIES = 100  # marks that nothing follows
-_THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
 _SPECIAL = re.compile(r"<[|｜](/?)([^<>|｜\s]{1,60})[|｜]>")  # <｜tool▁call▁begin｜>, <|START_ACTION|>
 _PREFIXED = re.compile(r"<(/?)(?:[|｜]DSML[|｜] ?|(?:\w{1,20}:|longcat_)(?=tool_|function_|invoke|param))")
 _OPEN_CLOSE = re.compile(r"<\|(open|close)\|>([^<>]{1,300})<\|sep\|>")  # <|open|>call tool="…"<|sep|>
@@ -40,7 +40,7 @@ _STOP = (  # what a model makes up after its call
 )
 _AFTER = re.compile(_STOP)
 _GAP = re.compile(  # what may stand between calls, and after the last one
-    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.]|```\w*|</[\w.:-]{{1,60}}>|<\|/?\w{{1,60}}\|>|<\w{{1,60}}\|>|</s>|<end_\w+>"
+    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.}}]|```\w*|</[\w.:-]{{1,60}}>|<\|/?\w{{1,60}}\|>|<\w{{1,60}}\|>|</s>|<end_\w+>"
     r"|\[/?(?:END_)?TOOL_\w+\]|\[unused12\]|(?:#|//)[^\n]*|/\*[^*]{0,200}\*/|<!--[^>]{0,200}-->))*"
 )
 _LIKE_A_CALL = re.compile(r"[)\]}>][\s.,;`*]*(?:(?:#|//|/\*|<!--)[^\n]*)?\Z|" + _STOP)
@@ -51,7 +51,10 @@ _START = re.compile(
     re.MULTILINE,
 )
 _ACTION = re.compile(
-    r"^[ \t*]*Action[ *]*:([^\n]{1,200})\n[ \t*]*Action[ _]Input[ *]*:[ *]*(?:```\w*\s*)?", re.MULTILINE
+    r"^[ \t*]*(?:Action|Tool|Function)(?:[ _][Nn]ame)?[ *]*:([^\n]{1,200})\n"
+    r"[ \t*]*(?:Action[ _]Input[ *]*:|(?:Tool[ _])?(?:Input|Arguments|Args|Parameters)[ *]*:(?=[\s*]*(?:```\w*\s*)?\{))"
+    r"[\s*]*(?:```\w*\s*)?",
+    re.MULTILINE,
 )
 
 
@@ -66,7 +69,7 @@ def calls_in_text(
     """
     if not text or text.isspace():
         return ()
-    text = _THOUGHT.sub("", text.strip(), count=1).strip()
+    text = set_aside(text)[1].strip()
     if text.startswith("`") and text.endswith("`") and text.count("`") == 2:
         text = text[1:-1]
     if "<" in text:
@@ -87,9 +90,11 @@ def _marked(reader: CallReader) -> list[ToolCall]:
             found, at = found + more, end
         else:
             tries, at = tries + 1, mark.end()
-    if found:
-        return found if not text[:first].strip() or _is_over(text, at) else []
-    return _unreadable(text)
+    if not found:
+        return _unreadable(text)
+    begins = re.match(rf"\s*(?:{_SPECIAL_MARK})", text) or "\n" in text[at : _skipped(text, at)]
+    leads = begins and not text[:first].strip()
+    return found if leads or _is_over(text, at) else []
 
 
 def _run(reader: CallReader, start: int) -> tuple[list[ToolCall], int]:

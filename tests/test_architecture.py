@@ -21,12 +21,13 @@ environment descriptions thinking jsonvalues jsonschemas schema_graph schema_che
 runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks
 """.split()
 WEST = """
-differences pairing matcher_checks matchers mismatch_forms turns arguments calls call_values call_forms text_calls
-offered endpoints prices replies request_failures retries wire posting callables lexical models probe review_checks
-review_registry review_own review_text review_exact review_numbers review_json review_xml reviewers judge_prompts
-judge_questions judge_replies judge_rules judges judging jury case_fields case_rules cases dataset_files
-dataset_options dataset_building datasets argument_advice dataset_advice answers evaluators rows batch_parts
-batch_replies batch_client batches plans execution recording resuming recorded_turns rescoring runner
+differences pairing matcher_checks matchers mismatch_forms turns arguments calls offered endpoints prices replies
+request_failures retries wire posting callables lexical models probe review_checks review_registry review_own
+review_text review_exact review_numbers review_json review_xml reviewers judge_prompts judge_questions judge_replies
+judge_rules judges judging jury case_fields case_rules cases dataset_files dataset_options dataset_building datasets
+argument_advice dataset_advice answers evaluators rows batch_parts batch_replies batch_client batches plans execution
+recording resuming recorded_turns rescoring runner
+call_values call_forms text_calls
 """.split()
 EAST = """
 stats codes tallies paired selection reading coded_reading history history_scan shared_cases dask_frames annotations

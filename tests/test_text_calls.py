@@ -24,7 +24,9 @@ _WEATHER = {
         "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
     },
 }
-TOOLS = as_tools([{"name": "get_weather", "parameters": _WEATHER}, {"name": "get_time"}, {"name": "search"}])
+TOOLS = as_tools(
+    [{"name": "get_weather", "parameters": _WEATHER}, {"name": "get_time"}, {"name": "search"}, {"name": "get-news"}]
+)
 OFFERED = offered_tools(TOOLS)
 OSLO = {"city": "Oslo"}
 ONE = [("get_weather", OSLO)]
@@ -100,6 +102,7 @@ MARKED = [
     (f"<tool_call>\n{OBJECT}\n</tool_call>\n<tool_call>\n{OTHER}\n</tool_call>", TWO),
     (f"<tool_call>{OBJECT}\n{OTHER}</tool_call>", TWO),
     (f"<tool_call>{OBJECT}", ONE),
+    (f"I look.\n<tool_call>\n{OBJECT}}}\n</tool_call>", ONE),
     (f"```xml\n<tool_call>\n{OBJECT}\n</tool_call>\n```", ONE),
     (f"<tool_call>{OBJECT}</tool_call>\n<tool_response>\n7 degrees\n</tool_response>\nIt is 7 degrees.", ONE),
     (f"<tool_call>{OBJECT}</tool_call>\nI have asked for it.", ONE),
@@ -224,6 +227,10 @@ PYTHONIC = [
      [("get_weather", {"city": "O)s(l'o", "days": -3, "metric": True, "at": ["x", None], "place": {"a": {"b": 1.5}}})]),
     (f"Thought: I look it up.\nAction: get_weather\nAction Input: {ARGUMENTS}", ONE),
     (f"Action: get_weather\nAction Input: {ARGUMENTS}\nObservation: 7 degrees\nFinal Answer: 7", ONE),
+    (f"Tool: get_weather\nArguments: {ARGUMENTS}", ONE),
+    ("functions.get_weather({ city: 'Oslo' })", ONE),
+    ("[get_weather(city=Oslo)]", ONE),
+    ("I look.\nget-news(city='Oslo')", [("get-news", OSLO)]),
     (f"**Action:** `get_weather`\n**Action Input:** {ARGUMENTS}", ONE),
 ]  # fmt: skip
 
@@ -267,6 +274,8 @@ ANSWERS = [
     f"For example:\n```json\n{OBJECT}\n```\nThat asks for the weather.",
     f"{OBJECT}\nThat asks for the weather.",
     f"Use <tool_call>{OBJECT}</tool_call> to ask for it.",
+    f"<tool_call>{OBJECT}</tool_call> is how Hermes writes it.",
+    "Tool: get_weather\nArguments: the name of a city",
     f'He wrote "<tool_call>{OBJECT}</tool_call>"',
     "<tool_call> is a tag that some models write.",
     '"<tool_call>" is a tag',
@@ -480,7 +489,6 @@ HOSTILE = [
     "\\'",
     "-",
     "a.",
-    " \n",
     "<get_weather>",
     "<escape>",
     "<start_function_call>call:a{b:<escape>",
