@@ -47,6 +47,7 @@ _PARAMETER = re.compile(
 )
 _IS_TEXT = re.compile(r"""\b(?:string=["']?true|type=["']?str)""")
 _END = re.compile(r"</[\w.:-]+>|<\|/?\w{1,40}\|?>|<\w{1,40}\|>|<end_\w+>|\[/?(?:END_)?TOOL_\w+\]|\Z")
+_PLACEHOLDER = re.compile(r"[\s{\[]*(?:…|\.\.\.)[\s}\]]*\Z|[^<]*:\s*<[\w -]+>")  # of somebody who explains the format
 _SAID_NAME = re.compile(r"""["'](?:name|tool|tool_name|function|action)["']\s*:\s*["']([^"']{1,200})["']""")
 _SAID_ARGUMENTS = re.compile(r"""["'](?:arguments|parameters|args|input)["']\s*:\s*""")
 
@@ -199,7 +200,7 @@ class CallReader:
         """A call that cannot be read: its name and its arguments as far as they are said, to where its mark ends."""
         end = self._end(start)
         said = self.text[start:end]
-        if not said:
+        if not said or _PLACEHOLDER.match(said):
             return None
         if name is not None:
             return [ToolCall(name, said)], end

@@ -44,10 +44,12 @@ _GAP = re.compile(  # what may stand between calls, and after the last one
     r"|\[/?(?:END_)?TOOL_\w+\]|\[unused12\]|(?:#|//)[^\n]*|/\*[^*]{0,200}\*/|<!--[^>]{0,200}-->))*"
 )
 _LIKE_A_CALL = re.compile(r"[)\]}>][\s.,;`*]*(?:(?:#|//|/\*|<!--)[^\n]*)?\Z|" + _STOP)
+_NAMESPACE = re.compile(r"[.:/]|__")
 _TAIL = 400  # characters at the end in which it shows whether a text may end in a call
 _START = re.compile(
-    r"(?P<open>(?<![^\s`*])(?:[\[{]|<[^\W\d][\w.:-]*>))"
-    r"|(?:^[ \t]*|(?<=[.!?:;…]\s))(?=(?:[^\W\d]\w* *= *|await +)?[^\W\d][\w.:/-]*(?:\(|\s*\{))",
+    r"(?P<open>(?<![^\s`*。：！？，])(?:[\[{]|<[^\W\d][\w.:-]*>))"
+    r"|(?:^[ \t]*|(?<=\D[.!?:;…]\s)|(?<=[。：！？])|(?<=\|>))(?=(?:[^\W\d]\w* *= *|await +)?[^\W\d][\w.:/-]*"
+    r"(?:\(|\s*(?:<\|tool_sep\|>|```\w*\s)?\s*\{))",
     re.MULTILINE,
 )
 _ACTION = re.compile(
@@ -118,7 +120,9 @@ def _unreadable(text: str) -> list[ToolCall]:
 
 
 def _bare(reader: CallReader) -> list[ToolCall]:
-    text = reader.text
+    text, folded = reader.text, reader.text.casefold()
+    if not any(_NAMESPACE.split(name)[-1].casefold() in folded for name in reader.names):
+        return []
     if found := _actions(reader):
         return found
     if not _LIKE_A_CALL.search(text, max(0, len(text) - _TAIL)) and not _AFTER.search(text):
