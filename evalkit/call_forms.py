@@ -43,7 +43,7 @@ _OWN_TAG = re.compile(rf"<({_NAME})>")
 _HOLDER = re.compile(r"\s*(?:<(?:parameters|arguments|args|input|tool_input|params)>(?=\s*[<{]))?\s*")
 _PARAMETER = re.compile(
     r"\s*(?:<(parameter|param|argument|arg)(?:\s*=\s*|\s+(?:name|key)\s*=\s*)[\"']?([^\"'<>=\s]{1,200})[\"']?"
-    r"([^<>]{0,200})>|<arg_key>\s*([^<]{1,200}?)\s*</arg_key>\s*<(arg_value)>|<([^\W\d][\w.-]{0,100})>)"
+    r"([^<>]{0,200})>|<arg_key>([^<]{1,200})</arg_key>\s*<(arg_value)>|<([^\W\d][\w.-]{0,100})>)"
 )
 _IS_TEXT = re.compile(r"""\b(?:string=["']?true|type=["']?str)""")
 _END = re.compile(r"</[\w.:-]+>|<\|/?\w{1,40}\|?>|<\w{1,40}\|>|<end_\w+>|\[/?(?:END_)?TOOL_\w+\]|\Z")
@@ -183,7 +183,7 @@ class CallReader:
             return self._with_arguments(name, at, marked=True)
         declared, held = self._declared(name), dict[str, Any]()
         while (found := _PARAMETER.match(self.text, at)) is not None:
-            key = found[2] or found[4] or found[6]
+            key = (found[2] or found[4] or found[6]).strip()
             closing = f"</{found[1] or found[5] or found[6]}>"
             end = self.text.find(closing, found.end())
             said = self.text[found.end() : end if end >= 0 else None]

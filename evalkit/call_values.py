@@ -149,7 +149,10 @@ def _literal(node: ast.expr) -> Any:
 def delimited_at(text: str, start: int, end: int) -> Value:
     """Gemma's arguments, `{city:<escape>Oslo<escape>,days:3}`, whose keys have no quotes. Raises NoValue."""
     quoted = _DELIMITED.sub(lambda found: json.dumps(found[1] or found[2] or ""), text[start:end])
-    return Value(value_at(_UNQUOTED.sub(_in_quotes, quoted), 0).value, end)
+    try:
+        return Value(value_at(_UNQUOTED.sub(_in_quotes, quoted), 0).value, end)
+    except NoValue:
+        raise NoValue(end - start) from None
 
 
 def _in_quotes(found: re.Match[str]) -> str:

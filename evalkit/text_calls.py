@@ -20,27 +20,28 @@ from .thinking import set_aside
 from .toolschema import ToolSchema
 
 _MOST_TRIES = 100  # marks that nothing follows
-_SPECIAL = re.compile(r"<[|｜](/?)([^<>|｜\s]{1,60})[|｜]>")  # <｜tool▁call▁begin｜>, <|START_ACTION|>
+_SPECIAL = re.compile(r"<[|｜](/?)((?i:tool|start_action|end_action|function)[^<>|｜\s]{0,60})[|｜]>")  # <｜tool▁sep｜>
 _PREFIXED = re.compile(r"<(/?)(?:[|｜]DSML[|｜] ?|(?:\w{1,20}:|longcat_)(?=tool_|function_|invoke|param))")
 _OPEN_CLOSE = re.compile(r"<\|(open|close)\|>([^<>]{1,300})<\|sep\|>")  # <|open|>call tool="…"<|sep|>
 _SPECIAL_MARK = (
     r"\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\[unused11\]|<start_function_call>|<\|(?:python_tag|python_start|function_calls?|"
     r"action_start|start_action|tools_prefix|tool_calls?(?:_start|(?:_section)?_begin)?)\|?>"
 )
+_SPECIAL_FIRST = re.compile(_SPECIAL_MARK)
 _MARK = re.compile(
     rf"(?P<special>{_SPECIAL_MARK})"
     r"|(?P<tag><(?:tool_?calls?|TOOLCALLS?|function_?calls?|tools?|tool_code|tool_use|use_mcp_tool|function|invoke|call)"
-    r"(?=[\s>=])(?:\s+(?!name|tool)[^<>]{0,200})?>?)"
+    r"(?=[\s>=])(?:\s+(?!\s|name|tool)[^<>]{0,200})?>?)"
     r"|function call<\|role_sep\|>|-> tool/function_call\s|\bfunctools(?=\[)|>>>(?=[\w.-]{1,200}\n\s*\{)"
     r"|<\|channel\|>\w+ to=|to=(?=functions\.)"
 )
 _STOP = (  # what a model makes up after its call
     r"<\|(?:im_start|start|start_header_id|user|observation|tool_response|tool_outputs?)\w*\|?>|<start_function_resp"
-    r"|<tool_(?:response|result|output)|<function_res|\[TOOL_RESULTS\]|\**Observation\**:"
+    r"|<tool_(?:response|result|output)|<function_res|\[TOOL_RESULTS\]|\*{0,2}Observation\*{0,2}:"
 )
 _AFTER = re.compile(_STOP)
 _GAP = re.compile(  # what may stand between calls, and after the last one
-    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.}}]|```\w*|</[\w.:-]{{1,60}}>|<\|/?\w{{1,60}}\|>|<\w{{1,60}}\|>|</s>|<end_\w+>"
+    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.}}]|```\w*|</[\w.:-]{{1,60}}>|<[|｜][^<>|｜\s]{{1,60}}[|｜]>|<\w{{1,60}}\|>|</s>|<end_\w+>"
     r"|\[/?(?:END_)?TOOL_\w+\]|\[unused12\]|(?:#|//)[^\n]*|/\*[^*]{0,200}\*/|<!--[^>]{0,200}-->))*"
 )
 _LIKE_A_CALL = re.compile(r"[)\]}>][\s.,;`*]*(?:(?:#|//|/\*|<!--)[^\n]*)?\Z|" + _STOP)
@@ -49,7 +50,7 @@ _TAIL = 400  # characters at the end in which it shows whether a text may end in
 _START = re.compile(
     r"(?P<open>(?<![^\s`*。：！？，])(?:[\[{]|<[^\W\d][\w.:-]*>))"
     r"|(?:^[ \t]*|(?<=\D[.!?:;…]\s)|(?<=[。：！？])|(?<=\|>))(?=(?:[^\W\d]\w* *= *|await +)?[^\W\d][\w.:/-]*"
-    r"(?:\(|\s*(?:<\|tool_sep\|>|```\w*\s)?\s*\{))",
+    r"(?:\(|\s{0,9}(?:<\|tool_sep\|>|```\w{0,9}\s)?\s{0,9}\{))",
     re.MULTILINE,
 )
 _ACTION = re.compile(
@@ -94,8 +95,7 @@ def _marked(reader: CallReader) -> list[ToolCall]:
             tries, at = tries + 1, mark.end()
     if not found:
         return _unreadable(text)
-    begins = re.match(rf"\s*(?:{_SPECIAL_MARK})", text) or "\n" in text[at : _skipped(text, at)]
-    leads = begins and not text[:first].strip()
+    leads = first == 0 and (_SPECIAL_FIRST.match(text) or "\n" in text[at : _skipped(text, at)])
     return found if leads or _is_over(text, at) else []
 
 
@@ -163,7 +163,9 @@ def _is_shown(text: str, start: int, name: str | None) -> bool:
         if any(line.strip() and not line.lstrip().startswith(("#", "//")) for line in lines):
             return True
     known = re.escape(name or "")
-    return re.search(rf"\b(?:def|function|fn|func)\s+{known}\s*\(|\bimport\s[^\n]*\b{known}\b", before) is not None
+    return (
+        re.search(rf"\b(?:def|function|fn|func)\s+{known}\s*\(|\bimport\s[^\n]{{0,200}}\b{known}\b", before) is not None
+    )
 
 
 def _is_over(text: str, at: int) -> bool:

@@ -504,7 +504,13 @@ HOSTILE = [
     "<get_weather>",
     "<escape>",
     "<start_function_call>call:a{b:<escape>",
-    "<open|>",
+    "*",
+    "# ",
+    "import get_weather ",
+    "get_weather: ",
+    "Tool: get_weather\nInput: ",
+    f"{OBJECT}\n",
+    f"<tool_call>{OBJECT}</tool_call>x",
 ]
 
 
