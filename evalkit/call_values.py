@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .differences import json_type
-from .jsontext import JsonTextError, read
+from .jsontext import JsonTextError, read, write
 from .toolschema import Declared
 
 _DEEPEST, _LONGEST = 100, 200_000  # brackets and characters of Python
@@ -97,7 +97,7 @@ def _parsed(source: str, cost: int) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape that Python does not know is the model's business
             return _python(ast.parse(source.strip(), mode="eval").body, source)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise NoValue(cost) from None
 
 
@@ -180,4 +180,8 @@ def _whole(text: str) -> Any:
     found = value_at(text, 0)
     if found.end < len(text) or not found.sound:
         raise NoValue(len(text))
+    try:
+        write(found.value)
+    except (TypeError, ValueError, RecursionError):  # Python's: a call, 1e999, a key that is no text
+        raise NoValue(len(text)) from None
     return found.value

@@ -18,7 +18,7 @@ _WRAPPERS = ("multi_tool_use.parallel", "multi_tool_use", "parallel_tool_use", "
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that may stand for half a character, as no text can hold it
-_PREFIX = re.compile(r".*(?:[.:/]|__)")  # functions.name, default_api:name, mcp__server__name
+_PREFIX = re.compile(r"\A.*(?:[.:/]|__)", re.DOTALL)  # functions.name, default_api:name, mcp__server__name
 
 
 @dataclass(frozen=True)

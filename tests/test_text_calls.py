@@ -391,6 +391,10 @@ def test_several_calls_as_text_are_several_calls():
         ("unknown", "Oslo", "Oslo"),
         ("unknown", '"5"', "5"),
         ("unknown", "NaN", "NaN"),
+        ("unknown", "f(x=1)", "f(x=1)"),
+        ("unknown", "[f(x=1)]", "[f(x=1)]"),
+        ("unknown", "{(1,): [2]}", "{(1,): [2]}"),
+        ("unknown", "['a', 1e999]", "['a', 1e999]"),
     ],
 )
 def test_text_between_argument_tags_becomes_what_the_schema_declares(name, said, value):
