@@ -1,9 +1,9 @@
-"""Tool calls as they come: their arguments read, names compared with what was offered, calls written as text."""
+"""Tool calls as they come: entries and their arguments read, names compared with what was offered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -18,11 +18,7 @@ _WRAPPERS = ("multi_tool_use.parallel", "multi_tool_use", "parallel_tool_use", "
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that may stand for half a character, as no text can hold it
-_PREFIX = re.compile(r".*(?:[.:/]|__)")  # functions.name, default_api:name, mcp__server__name
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```\Z", re.DOTALL)
-_TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_MARKED = re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>)\s*(.*)\Z", re.DOTALL)
+_PREFIX = re.compile(r"\A.*(?:[.:/]|__)", re.DOTALL)  # functions.name, default_api:name, mcp__server__name
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ def as_call(entry: Any) -> ToolCall:
     """A ToolCall from itself or from an entry as an endpoint sends it; unusable, with the entry as `raw`, otherwise."""
     if isinstance(entry, ToolCall):
         return entry
-    return _call_of(entry, frozenset(), any_name=True) or ToolCall(None, None, raw=entry)
+    return call_of(entry) or ToolCall(None, None, raw=entry)
 
 
 def same_but_for_dress(name: str, offered: Collection[str]) -> tuple[str, str] | None:
@@ -94,64 +90,25 @@ def about_unknown(name: str, offered: tuple[str, ...], call: ToolCall | None = N
     return _about_unknown(name, offered)
 
 
-def calls_in_text(text: str | None, offered: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls that a text *is*, () where it is an answer.
+def call_of(
+    entry: Any, name_keys: Sequence[str] = _NAME_KEYS, argument_keys: Sequence[str] = _ARGUMENT_KEYS
+) -> ToolCall | None:
+    """One call from {"name", "arguments"} under any of these keys, or {"function": {…}}; None for anything else.
 
-    A text is a call when all of it (a `<think>` block aside) is JSON, plain or in one fence, that names an offered
-    tool and gives arguments; or when it ends in `<tool_call>` blocks or begins with a tool-call mark, which no
-    answer does. JSON that stands somewhere in prose is part of an answer.
+    A tool's definition is no call of it.
     """
-    if not text or "{" not in text:
-        return ()
-    text = _THOUGHT.sub("", text, count=1).strip()
-    if (first := _TAGGED.search(text)) and not _TAGGED.sub("", text[first.start() :]).strip():
-        return _all_calls([found[2] for found in _TAGGED.finditer(text)], offered)
-    if found := _MARKED.match(text):
-        return _all_calls([found[1]], offered)
-    if found := _FENCED.match(text):
-        text = found[1]
-    return _all_calls([text], offered)
-
-
-def _all_calls(texts: list[str], offered: Collection[str]) -> tuple[ToolCall, ...]:
-    found: list[ToolCall] = []
-    for text in texts:
-        if not text.strip().startswith(("{", "[")):
-            return ()
-        try:
-            entries = list(_entries(read(text.strip())))
-        except JsonTextError:
-            return ()
-        calls = [_call_of(entry, offered) for entry in entries]
-        if not all(calls):
-            return ()
-        found += [call for call in calls if call is not None]
-    return tuple(found)
-
-
-def _entries(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        value = value["tool_calls"]
-    if isinstance(value, list):
-        yield from value
-    else:
-        yield value
-
-
-def _call_of(entry: Any, offered: Collection[str], *, any_name: bool = False) -> ToolCall | None:
-    """One call from {"name", "arguments"}, {"name", "parameters"} or {"function": {…}}; None for anything else."""
     if not isinstance(entry, Mapping):
         return None
     body = entry["function"] if isinstance(entry.get("function"), Mapping) else entry
-    name = next((body[key] for key in _NAME_KEYS if isinstance(body.get(key), str)), None)
-    held = next((key for key in _ARGUMENT_KEYS if key in body), None)
-    if name is None or held is None or "description" in body:
-        return None
-    if not any_name and name not in offered and same_but_for_dress(name, offered) is None:
+    name = next((body[key] for key in name_keys if isinstance(body.get(key), str)), None)
+    held = next((key for key in argument_keys if key in body), None)
+    if name is None or held is None:
         return None
     arguments = body[held]
-    if held == "parameters" and isinstance(arguments, Mapping) and "properties" in arguments:
-        return None  # a tool's definition, not a call
+    if held == "parameters" and (
+        "description" in body or (isinstance(arguments, Mapping) and "properties" in arguments)
+    ):
+        return None
     return ToolCall(name, arguments) if arguments is None or isinstance(arguments, str | Mapping) else None
 
 

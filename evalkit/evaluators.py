@@ -13,11 +13,12 @@ from typing import Any
 from . import limits
 from .answers import combine, evaluate_answer, review_row, without_review
 from .arguments import ArgumentsCheck, compare_arguments, describe, mismatch_rows
-from .calls import Arguments, about_unknown, as_call, calls_in_text, is_usable, read_arguments
+from .calls import Arguments, about_unknown, as_call, is_usable, read_arguments
 from .datasets import EvalCase
 from .jsontext import write
 from .offered import Offered, offered_tools
 from .records import ToolCall, Turn, Verdict
+from .text_calls import calls_in_text
 from .turns import (
     ARGUMENTS_UNKNOWN,
     as_turn,
@@ -91,7 +92,7 @@ class _Judging:
     def verdict(self) -> Verdict:
         calls = [as_call(entry) for entry in self.turn.tool_calls]
         if not calls:
-            calls = list(calls_in_text(self.turn.answer, self._names()))
+            calls = list(calls_in_text(self.turn.answer, self._names(), self.tools.schema))
             if not calls:
                 return self._no_call()
             if self.case.text_calls != "accept":
@@ -195,10 +196,8 @@ class _Judging:
 
     def _call_in_text(self, call: ToolCall) -> Verdict:
         self.notes += ("call_in_text",)
-        if self.wanted == "none" and call.name not in self.secondary:
-            reason = f"Expected no tool call, got {call.name} (written as text)"
-            return self._failed("unexpected_call", reason, call)
-        what = "the call" if call.name == self.wanted or self.wanted == "any" else f"a call of {call.name}"
+        named = "a call without a usable name" if call.name is None else f"a call of {call.name}"
+        what = "the call" if call.name is not None and self.wanted in (call.name, "any") else named
         reason = f"Expected {self.wanted_in_words}, got {what} as text: {_AS_TEXT}"
         return self._failed("call_in_text", reason, call)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
 from .models import Model, OpenAISession, Session
+from .offered import offered_tools
 from .records import Turn
 from .terms import Terms
+from .text_calls import calls_in_text
 from .tools import Tool
 from .wire import LIMIT
 
@@ -103,15 +104,19 @@ def _calls_tools(offered: Turn) -> Finding:
     name = "calls tools"
     if offered.error_kind is not None:
         return Finding(name, None, "There was no answer to a request with tools.")
-    called = [call.name for call in offered.tool_calls]
-    if called:
-        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {', '.join(map(str, called))}.")
-    if _looks_like_call(offered.answer or ""):
+    if offered.tool_calls:
+        called = ", ".join(str(call.name) for call in offered.tool_calls)
+        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {called}.")
+    offers = offered_tools(TOOLS)
+    if written := calls_in_text(offered.answer, offers.names, offers.schema):
+        known = [call.name for call in written if call.name in offers.names]
+        read = f"reads it as a call of {known[0]}" if known else "finds no call of an offered tool in it"
         return Finding(
             name,
             False,
-            "It writes calls as text: no `tool_calls`, but a call in the answer. Every such case is scored "
-            '`call_in_text`, unless the dataset says "text_calls": "accept". Another chat template may cure it.',
+            f"It writes calls as text: no `tool_calls`, but a call in the answer, {_shown(offered.answer)}. Every such "
+            f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which {read}. '
+            "Another chat template may cure it.",
         )
     return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
 
@@ -150,14 +155,6 @@ def _keeps_to_schema(turn: Turn) -> Finding:
 
 def _prompt_tokens(turn: Turn) -> int | None:
     return getattr(turn.usage, "input_tokens", None)
-
-
-def _looks_like_call(text: str) -> bool:
-    names = "|".join(re.escape(tool.name) for tool in TOOLS)
-    return (
-        re.search(rf'"(?:name|function|tool)"\s*:\s*"(?:{names})"|<function=(?:{names})|\b(?:{names})\s*\(', text)
-        is not None
-    )
 
 
 def _shown(answer: str | None) -> str:

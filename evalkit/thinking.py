@@ -63,6 +63,7 @@ _MARK = _compiled(
 )
 _END = _compiled(_ANSWER_END)
 _BLANK = re.compile(_NOTHING)
+_MAY_THINK = re.compile(rf"[<\[◁]|\A{_NOTHING}(?:analysis|here)", re.IGNORECASE)  # quickly told; all marks begin so
 _BEHIND_ALL = re.compile(r"(?:(?:\A|\n)[ \t]*|[^\s,:(\"'“‘«]|[.!?…。！？][ \t]+)\Z")  # a line, a word, a sentence
 _IN_A_SENTENCE = re.compile(r"[ \t]*[.,;:)?\"'”’»]")
 _AMONG_WORDS = re.compile(r"[ \t]+\S|\s*\Z")
@@ -73,6 +74,8 @@ def set_aside(text: str) -> tuple[str, str]:
 
     Text without thinking comes back as it is. A beginning without an end leaves no answer: all of it is thinking.
     """
+    if not _MAY_THINK.search(text):
+        return "", text
     at = searched = _behind_thinking(text, 0)
     open_in_answer = 0
     while mark := _MARK.search(text, searched):

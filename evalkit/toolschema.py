@@ -30,6 +30,23 @@ class Declared:
         self._elements: Declared | None = None
         self.default = next(_defaults(schemas, root), ABSENT)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the properties, in the order in which they are declared."""
+        held = [branch["properties"] for branch in self._branches if isinstance(branch.get("properties"), dict)]
+        return tuple(dict.fromkeys(name for properties in held for name in properties))
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The JSON types that the value may have, in whichever branch; none where none is declared."""
+        found: set[str] = set()
+        for branch in self._branches:
+            said = branch.get("type")
+            found |= {one for one in (said if isinstance(said, list) else [said]) if isinstance(one, str)}
+            if isinstance(choices := branch.get("enum"), list) and all(isinstance(one, str) for one in choices):
+                found.add("string")
+        return frozenset(found)
+
     def property(self, name: str) -> Declared | None:
         """What is declared for the property `name`, in whichever branch; None where none declares it."""
         if name not in self._properties:

@@ -18,8 +18,7 @@ PACKAGE = Path(evalkit.__file__).parent
 GROUND = """
 open_files dates errors limits nearmiss records jsontext masking fences patterns paths loops progress textfiles
 valuepaths environment descriptions thinking jsonvalues jsonschemas schema_graph schema_check toolschema schema counts
-journal footers store runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks thinking
-finish_reasons
+journal footers store runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks finish_reasons
 """.split()
 WEST = """
 failure_words outcomes refusals differences pairing matcher_checks matchers mismatch_forms turns arguments calls
@@ -29,6 +28,7 @@ review_json review_xml reviewers judge_prompts judge_questions judge_replies jud
 case_fields case_rules cases dataset_files dataset_options dataset_building datasets argument_advice dataset_advice
 answers evaluators rows batch_parts batch_replies batch_client batches plans execution recording resuming
 recorded_turns rescoring runner reply_calls reply_errors
+call_values call_forms text_calls
 """.split()
 EAST = """
 stats codes tallies paired selection reading coded_reading history history_scan shared_cases dask_frames annotations

@@ -1,4 +1,4 @@
-"""Tool calls as they come: arguments in every form, names nearly right, calls written as text."""
+"""Tool calls as they come: arguments in every form, names nearly right, what a call written as text is worth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ TOOLS = as_tools(
         {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}},
     ]
 )
-AS_TEXT = "got the call as text: the endpoint does not return tool calls"
 CALL_AS_TEXT = '{"name": "list_files", "arguments": {"directory": "src"}}'
 
 
@@ -130,64 +129,6 @@ def test_python_values_and_json_text_mean_the_same(arguments, expected):
     json.loads(verdict.actual_arguments)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CALL_AS_TEXT,
-        f"  {CALL_AS_TEXT}\n",
-        f"```json\n{CALL_AS_TEXT}\n```",
-        f"```\n{CALL_AS_TEXT}\n```",
-        f"<tool_call>\n{CALL_AS_TEXT}\n</tool_call>",
-        f"I will look.\n<tool_call>{CALL_AS_TEXT}</tool_call>",
-        f"<tool_call>{CALL_AS_TEXT}",
-        f"<think>a < b, so {{list}}</think>\n{CALL_AS_TEXT}",
-        f"[TOOL_CALLS] [{CALL_AS_TEXT}]",
-        f"<|python_tag|>{CALL_AS_TEXT}",
-        f"[{CALL_AS_TEXT}]",
-        '{"name": "list_files", "parameters": {"directory": "src"}}',
-        '{"function": {"name": "list_files", "arguments": "{}"}}',
-        '{"type": "function", "function": {"name": "list_files", "arguments": {}}}',
-        '{"tool_calls": [{"id": "c1", "function": {"name": "list_files", "arguments": "{}"}}]}',
-        '{"tool": "list_files", "arguments": null}',
-        '{"name": "functions.list_files", "arguments": {}}',
-    ],
-)
-def test_text_that_is_a_call_is_told_from_an_answer(text):
-    assert judged(Turn(answer=text)).reason == f"Expected list_files, {AS_TEXT}" or "functions." in text
-    assert judged(Turn(answer=text)).outcome == "call_in_text"
-    negative = judged(Turn(answer=text), "none")
-    assert (negative.outcome, negative.score) == ("unexpected_call", 0.0)
-    assert negative.reason.endswith("list_files (written as text)")
-    assert judged(Turn(answer=text), "any").outcome == "call_in_text"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"You could call it like this: {CALL_AS_TEXT}",
-        f"For example:\n```json\n{CALL_AS_TEXT}\n```\nThat lists the folder.",
-        f"{CALL_AS_TEXT}\nThat lists the folder.",
-        f"Use <tool_call>{CALL_AS_TEXT}</tool_call> to list files.",
-        '{"name": "Bob", "arguments": {}}',
-        '{"name": "list_files"}',
-        '{"name": "list_files", "arguments": 5}',
-        '{"name": "list_files", "description": "Lists files", "parameters": {"type": "object"}}',
-        '{"name": "list_files", "parameters": {"type": "object", "properties": {}}}',
-        '{"directory": "src"}',
-        '{"name": "list_files", "arguments": {',
-        "[]",
-        '"list_files"',
-        "list_files()",
-        '{"tool_calls": []}',
-        f"[{CALL_AS_TEXT}, 5]",
-        "{" * 500,
-    ],
-)
-def test_text_with_a_call_somewhere_in_it_is_an_answer(text):
-    assert judged(Turn(answer=text)).outcome == "no_call"
-    assert judged(Turn(answer=text), "none").outcome == "correct"
-
-
 def test_a_call_of_another_tool_as_text_is_named():
     turn = Turn(answer='{"name": "read_file", "arguments": {"path": "a"}}')
     verdict = judged(turn)
@@ -209,9 +150,3 @@ def test_text_calls_accept_scores_the_text_as_a_call_and_notes_it():
     assert judged(turn, "read_file", text_calls="accept").outcome == "wrong_tool"
     assert judged(turn, "none", text_calls="accept").outcome == "unexpected_call"
     assert judged(Turn(answer="Three files."), text_calls="accept").outcome == "no_call"
-
-
-def test_without_tools_only_a_name_of_the_case_makes_text_a_call():
-    turn = Turn(answer=CALL_AS_TEXT)
-    assert judged(turn, tools=()).outcome == "call_in_text"
-    assert judged(turn, "none", tools=()).outcome == "correct"

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from evalkit.evaluators import evaluate_tool_call
 from evalkit.lexical import LexicalBaseline
 from evalkit.models import OpenAIModel
-from evalkit.probe import probe
+from evalkit.probe import TOOLS, probe
 from loopback_replies import calls, fails, says
 
 
@@ -30,9 +31,13 @@ def talkative(request):
     return says("Sure!", usage={"prompt_tokens": 9, "completion_tokens": 2})
 
 
-def writes_calls(request):
-    text = '```json\n{"name": "list_files", "arguments": {"directory": "src"}}\n```'
-    return says(text) if request.tools else capable(request)
+def writes(text):
+    return lambda request: says(text) if request.tools else capable(request)
+
+
+async def answer_of(endpoint):
+    async with OpenAIModel("m", base_url=endpoint.url, max_attempts=1).session() as session:
+        return await session.ask([{"role": "user", "content": "List them"}], TOOLS)
 
 
 async def findings(endpoint, script):
@@ -91,10 +96,37 @@ async def test_ignored_tools_and_settings_show(endpoint):
     assert "does not keep to it" in found["response_format"].sentence
 
 
-async def test_calls_written_as_text_are_told(endpoint):
-    found = await findings(endpoint, writes_calls)
-    assert found["calls tools"].ok is False
-    assert "writes calls as text" in found["calls tools"].sentence
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"name": "list_files", "arguments": {"directory": "src"}}\n```',
+        '[list_files(directory="src")]',
+        "<tool_call>\n<function=list_files>\n<parameter=directory>\nsrc\n</parameter>\n</function>\n</tool_call>",
+        '[TOOL_CALLS]list_files{"directory": "src"}',
+        '<|channel|>commentary to=functions.list_files <|constrain|>json<|message|>{"directory": "src"}<|call|>',
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>list_files<｜tool▁sep｜>{"directory": "src"}<｜tool▁call▁end｜>',
+    ],
+)
+async def test_calls_written_as_text_are_told_and_scored_as_foretold(endpoint, text):
+    found = (await findings(endpoint, writes(text)))["calls tools"]
+    assert found.ok is False
+    assert found.sentence.startswith("It writes calls as text: no `tool_calls`, but a call in the answer, ")
+    assert "scored `call_in_text`" in found.sentence
+    assert '"text_calls": "accept", which reads it as a call of list_files' in found.sentence
+    case = {"input": "List them", "expected_tool": "list_files", "expected_arguments": {"directory": "src"}}
+    turn = await answer_of(endpoint)
+    assert evaluate_tool_call(case, turn, TOOLS).outcome == "call_in_text"
+    assert evaluate_tool_call({**case, "text_calls": "accept"}, turn, TOOLS).outcome == "correct"
+
+
+async def test_a_call_as_text_of_a_tool_that_was_not_offered_is_told(endpoint):
+    found = await findings(endpoint, writes('<tool_call>{"name": "ls", "arguments": {}}</tool_call>'))
+    assert '"accept", which finds no call of an offered tool in it' in found["calls tools"].sentence
+
+
+async def test_a_sentence_about_a_tool_is_no_call(endpoint):
+    found = await findings(endpoint, writes("I would use list_files(directory) for that."))
+    assert found["calls tools"].sentence.startswith("It called no tool where one was plainly wanted")
 
 
 async def test_an_endpoint_that_refuses_tools_is_told(endpoint):
