@@ -20,7 +20,8 @@ content_?\s?filter | content[_ ]policy | content\ management\ policy | contentfi
 | \bflagged | flagged_input | invalid_prompt | prohibited[_ ](?:content|use) | guardrail | data_?inspection_?failed
 | safety[_ ](?:system|polic|reason|setting|guideline|filter|check|violation|block) | \bblock_?reason | harm_category
 | (?:inappropriate|harmful|unsafe|explicit|sensitive|disallowed)\ (?:or\ \w+\ )?(?:content|words?|material|request)
-| content\ exists\ risk | considered\ high\ risk | risk[_ ]control | content_blocked | new_sensitive | cyber_policy
+| (?:sensitive|private)\ information | llama\ ?guard | jailbreak | content\ exists\ risk | considered\ high\ risk
+| risk[_ ]control | content_blocked | new_sensitive | cyber_policy
 | blocked\ (?:by|due\ to|because\ of)\ (?:\w+\ ){0,3}(?:content|safety|polic|moderation|filter|security|waf|firewall)
 | (?:prompt|input|message|request|content)\ (?:was\ |has\ been\ |is\ )?(?:blocked|filtered)
 | violat\w*\ (?:\S+\ ){0,10}?(?:polic|guideline|terms|safety) | (?:usage|acceptable\ use)\ polic | 敏感 | 不安全
@@ -31,7 +32,8 @@ context[_ ]length | context[_ ](?:window|size|limit)\b | maximum\ context
 | (?:prompt|input|inputs|request|message|messages|content|text|string|query|payload|conversation|body|entity|file)
   (?:[ ]\w+){0,3}?[ _]too[ _](?:long|large|big)
 | (?:string|array)_above_max_length | request_too_large | exceed_context | tokens_limit_reached | max_prompt_tokens
-| too\ many\ (?:input\ |prompt\ |total\ )?tokens | (?:input|prompt)\ length | inputs`?\ tokens\ \+
+| token\ count\ is | expected\ maxlength | 超长 | 过长 | too\ many\ (?:input\ |prompt\ |total\ )?tokens
+| (?:input|prompt)\ length | inputs`?\ tokens\ \+
 | (?:tokens?|prompt|inputs?|request|content)\b(?:[ ]\S+){0,6}?[ ](?:exceed|surpass)
 | exceed\w*\ (?:\S+\ ){0,8}?(?:tokens?|context|length|size|characters)\b
 | `?inputs?`?\ must\ have\ less | length\ of\ (?:the\ )?(?:prompt|input|messages)
@@ -82,7 +84,7 @@ def _row(kind: str, words: str, *at: int) -> _Row:
 
 
 CASE = "case"  # a refusal of the one case that was asked
-_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 451, 500)
+_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 446, 451, 500)
 _TABLE = (
     _row(CASE, r"request\ too\ large | context_length_exceeded | maximum\ context", 429),
     _row("quota", _PER_DAY, 402, 403, 429),

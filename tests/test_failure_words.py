@@ -86,6 +86,48 @@ TOO_LONG = [
 ]  # fmt: skip
 
 
+SAID_OF_A_CASE = """
+Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE
+Input was rejected by Llama Guard
+The system detected potentially unsafe or sensitive content in input or generation
+Violated OpenAI moderation policy
+Prompt blocked due to security configurations
+This prompt contains sensitive words that violate Google's Responsible AI practices
+This request has been blocked by our content filters.
+Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length
+The input (9000 tokens) is longer than the model's context length (8192 tokens)
+too many tokens: total number of tokens in the prompt cannot exceed 4081
+Unable to submit request because the input token count is 2000000 but the model supports up to 1048576
+Trying to keep the first 5000 tokens. However, the model is loaded with context length of only 4096 tokens
+input is too large to process. increase the physical batch size
+The decoder prompt (length 5000) is longer than the maximum model length of 4096
+Your input exceeds the context window of this model. Please adjust your input and try again.
+Your request exceeded model token limit: 8192
+This model's maximum prompt length is 131072 but the request contains 200000 tokens.
+Malformed input request: expected maxLength: 20000, actual: 30000, please reformat your input
+Please reduce the length of the messages or completion.
+context window exceeds limit
+""".strip().splitlines()
+SAID_OF_A_SETTING = """
+temperature: Input should be less than or equal to 2
+Invalid value for 'temperature': must be at most 2
+Number of tools exceeds the limit of 128 tools
+max_tokens must be less than or equal to 4096
+Invalid max_tokens value, the valid range of max_tokens is [1, 8192]
+Invalid 'metadata': string too long
+messages: at least one message is required
+this model does not support tools
+Unrecognized request argument supplied: seed
+The parameter top_k is not permitted
+Only the default value of 1 is allowed for n
+""".strip().splitlines()
+
+
+def test_prose_alone_tells_a_case_from_a_setting():
+    assert [words for words in SAID_OF_A_CASE if not is_about_case(by_http(400, openai(words)).error)] == []
+    assert [words for words in SAID_OF_A_SETTING if is_about_case(by_http(400, openai(words)).error)] == []
+
+
 @pytest.mark.parametrize(("status", "body"), [*MODERATED, *TOO_LONG])
 def test_a_refusal_of_one_text_is_that_cases_error(status, body):
     failure = by_http(status, body)
