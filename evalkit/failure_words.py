@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 # What an error echoes of the request: it is no word of the server's.
 _ECHOED = frozenset({"input", "flagged_input", "prompt", "body", "request", "ctx", "url", "headers", "object"})
 _STATUS_KEYS = ("status_code", "http_status", "http_code", "code", "status", "error_code")
-_DEEPEST = 8
+_DEEPEST, _LONGEST = 8, 8000  # levels and characters of an error that are looked at
 
 _MODERATED = r"""
 content_?\s?filter | content[_ ]policy | content\ management\ policy | contentfilter | responsible\ ?ai | moderation
@@ -145,7 +145,7 @@ _ENDPOINT = re.compile(r"HTTP (?:3\d\d|404|405)\b")
 
 def told(error: Any) -> str:
     """What an error says, codes and prose, without what it echoes of the request; a line for each value."""
-    return "\n".join(_values(error, _DEEPEST))
+    return "\n".join(_values(error, _DEEPEST))[:_LONGEST]
 
 
 def status_of(error: Any) -> int | None:
@@ -161,7 +161,7 @@ def kind_of(status: int | None, words: str) -> tuple[str, str]:
     """The kind of failure behind a status and words (`CASE`, or a Turn's `error_kind`), and the words that told it."""
     for row in _TABLE if status is not None else ():
         if not row.at or status in row.at:
-            found = row.words.search(words)
+            found = row.words.search(words[:_LONGEST])
             if found:
                 return row.kind, found[0]
     if status is None or status < 400:
@@ -207,13 +207,18 @@ def _values(error: Any, depth: int) -> Iterator[str]:
 
 def _number(error: Any) -> int | None:
     """A status as a number, in the error itself or in the error that it wraps."""
-    if isinstance(error, str):
-        found = _STATUS_IN_TEXT.match(error)
-        return int(found[1]) if found else None
-    if not isinstance(error, Mapping):
-        return _number(error[0]) if isinstance(error, list) and error else None
-    for key in _STATUS_KEYS:
-        value = error.get(key)
-        if isinstance(value, int | str) and not isinstance(value, bool) and re.fullmatch(r"[45]\d\d", str(value)):
-            return int(value)
-    return _number(error["error"]) if isinstance(error.get("error"), Mapping) else None
+    for _ in range(_DEEPEST):
+        if isinstance(error, str):
+            found = _STATUS_IN_TEXT.match(error)
+            return int(found[1]) if found else None
+        if isinstance(error, list):
+            error = error[0] if error else None
+            continue
+        if not isinstance(error, Mapping):
+            return None
+        for key in _STATUS_KEYS:
+            value = error.get(key)
+            if isinstance(value, int | str) and not isinstance(value, bool) and re.fullmatch(r"[45]\d\d", str(value)):
+                return int(value)
+        error = error.get("error") if isinstance(error.get("error"), Mapping) else None
+    return None
