@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 # What an error echoes of the request: it is no word of the server's.
 _ECHOED = frozenset({"input", "flagged_input", "prompt", "body", "request", "ctx", "url", "headers", "object"})
 _STATUS_KEYS = ("status_code", "http_status", "http_code", "code", "status", "error_code")
-_DEEPEST = 8
+_DEEPEST, _LONGEST = 8, 8000  # levels and characters of an error that are looked at
 
 _MODERATED = r"""
 content_?\s?filter | content[_ ]policy | content\ management\ policy | contentfilter | responsible\ ?ai | moderation
 | \bflagged | flagged_input | invalid_prompt | prohibited[_ ](?:content|use) | guardrail | data_?inspection_?failed
 | safety[_ ](?:system|polic|reason|setting|guideline|filter|check|violation|block) | \bblock_?reason | harm_category
 | (?:inappropriate|harmful|unsafe|explicit|sensitive|disallowed)\ (?:or\ \w+\ )?(?:content|words?|material|request)
-| content\ exists\ risk | considered\ high\ risk | risk[_ ]control | content_blocked | new_sensitive | cyber_policy
+| (?:sensitive|private)\ information | llama\ ?guard | jailbreak | content\ exists\ risk | considered\ high\ risk
+| risk[_ ]control | content_blocked | new_sensitive | cyber_policy
 | blocked\ (?:by|due\ to|because\ of)\ (?:\w+\ ){0,3}(?:content|safety|polic|moderation|filter|security|waf|firewall)
 | (?:prompt|input|message|request|content)\ (?:was\ |has\ been\ |is\ )?(?:blocked|filtered)
 | violat\w*\ (?:\S+\ ){0,10}?(?:polic|guideline|terms|safety) | (?:usage|acceptable\ use)\ polic | 敏感 | 不安全
@@ -31,7 +32,8 @@ context[_ ]length | context[_ ](?:window|size|limit)\b | maximum\ context
 | (?:prompt|input|inputs|request|message|messages|content|text|string|query|payload|conversation|body|entity|file)
   (?:[ ]\w+){0,3}?[ _]too[ _](?:long|large|big)
 | (?:string|array)_above_max_length | request_too_large | exceed_context | tokens_limit_reached | max_prompt_tokens
-| too\ many\ (?:input\ |prompt\ |total\ )?tokens | (?:input|prompt)\ length | inputs`?\ tokens\ \+
+| token\ count\ is | expected\ maxlength | 超长 | 过长 | too\ many\ (?:input\ |prompt\ |total\ )?tokens
+| (?:input|prompt)\ length | inputs`?\ tokens\ \+
 | (?:tokens?|prompt|inputs?|request|content)\b(?:[ ]\S+){0,6}?[ ](?:exceed|surpass)
 | exceed\w*\ (?:\S+\ ){0,8}?(?:tokens?|context|length|size|characters)\b
 | `?inputs?`?\ must\ have\ less | length\ of\ (?:the\ )?(?:prompt|input|messages)
@@ -82,7 +84,7 @@ def _row(kind: str, words: str, *at: int) -> _Row:
 
 
 CASE = "case"  # a refusal of the one case that was asked
-_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 451, 500)
+_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 446, 451, 500)
 _TABLE = (
     _row(CASE, r"request\ too\ large | context_length_exceeded | maximum\ context", 429),
     _row("quota", _PER_DAY, 402, 403, 429),
@@ -143,7 +145,7 @@ _ENDPOINT = re.compile(r"HTTP (?:3\d\d|404|405)\b")
 
 def told(error: Any) -> str:
     """What an error says, codes and prose, without what it echoes of the request; a line for each value."""
-    return "\n".join(_values(error, _DEEPEST))
+    return "\n".join(_values(error, _DEEPEST))[:_LONGEST]
 
 
 def status_of(error: Any) -> int | None:
@@ -159,7 +161,7 @@ def kind_of(status: int | None, words: str) -> tuple[str, str]:
     """The kind of failure behind a status and words (`CASE`, or a Turn's `error_kind`), and the words that told it."""
     for row in _TABLE if status is not None else ():
         if not row.at or status in row.at:
-            found = row.words.search(words)
+            found = row.words.search(words[:_LONGEST])
             if found:
                 return row.kind, found[0]
     if status is None or status < 400:
@@ -205,13 +207,18 @@ def _values(error: Any, depth: int) -> Iterator[str]:
 
 def _number(error: Any) -> int | None:
     """A status as a number, in the error itself or in the error that it wraps."""
-    if isinstance(error, str):
-        found = _STATUS_IN_TEXT.match(error)
-        return int(found[1]) if found else None
-    if not isinstance(error, Mapping):
-        return _number(error[0]) if isinstance(error, list) and error else None
-    for key in _STATUS_KEYS:
-        value = error.get(key)
-        if isinstance(value, int | str) and not isinstance(value, bool) and re.fullmatch(r"[45]\d\d", str(value)):
-            return int(value)
-    return _number(error["error"]) if isinstance(error.get("error"), Mapping) else None
+    for _ in range(_DEEPEST):
+        if isinstance(error, str):
+            found = _STATUS_IN_TEXT.match(error)
+            return int(found[1]) if found else None
+        if isinstance(error, list):
+            error = error[0] if error else None
+            continue
+        if not isinstance(error, Mapping):
+            return None
+        for key in _STATUS_KEYS:
+            value = error.get(key)
+            if isinstance(value, int | str) and not isinstance(value, bool) and re.fullmatch(r"[45]\d\d", str(value)):
+                return int(value)
+        error = error.get("error") if isinstance(error.get("error"), Mapping) else None
+    return None

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from evalkit.endpoints import address_of
 from evalkit.failure_words import is_about_case, names_endpoint, names_setting
 from evalkit.masking import Mask
-from evalkit.request_failures import refused, unanswered, within_ok
+from evalkit.outcomes import read_outcome
+from evalkit.records import Turn
+from evalkit.replies import Failed
+from evalkit.request_failures import Failure, refused, unanswered, within_ok
 
 
 class Response:
@@ -86,13 +90,53 @@ TOO_LONG = [
 ]  # fmt: skip
 
 
+SAID_OF_A_CASE = """
+Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE
+Input was rejected by Llama Guard
+The system detected potentially unsafe or sensitive content in input or generation
+Violated OpenAI moderation policy
+Prompt blocked due to security configurations
+This prompt contains sensitive words that violate Google's Responsible AI practices
+This request has been blocked by our content filters.
+Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length
+The input (9000 tokens) is longer than the model's context length (8192 tokens)
+too many tokens: total number of tokens in the prompt cannot exceed 4081
+Unable to submit request because the input token count is 2000000 but the model supports up to 1048576
+Trying to keep the first 5000 tokens. However, the model is loaded with context length of only 4096 tokens
+input is too large to process. increase the physical batch size
+The decoder prompt (length 5000) is longer than the maximum model length of 4096
+Your input exceeds the context window of this model. Please adjust your input and try again.
+Your request exceeded model token limit: 8192
+This model's maximum prompt length is 131072 but the request contains 200000 tokens.
+Malformed input request: expected maxLength: 20000, actual: 30000, please reformat your input
+Please reduce the length of the messages or completion.
+context window exceeds limit
+""".strip().splitlines()
+SAID_OF_A_SETTING = """
+temperature: Input should be less than or equal to 2
+Invalid value for 'temperature': must be at most 2
+Number of tools exceeds the limit of 128 tools
+max_tokens must be less than or equal to 4096
+Invalid max_tokens value, the valid range of max_tokens is [1, 8192]
+Invalid 'metadata': string too long
+messages: at least one message is required
+this model does not support tools
+Unrecognized request argument supplied: seed
+The parameter top_k is not permitted
+Only the default value of 1 is allowed for n
+""".strip().splitlines()
+
+
+def test_prose_alone_tells_a_case_from_a_setting():
+    assert [words for words in SAID_OF_A_CASE if not is_about_case(by_http(400, openai(words)).error)] == []
+    assert [words for words in SAID_OF_A_SETTING if is_about_case(by_http(400, openai(words)).error)] == []
+
+
 @pytest.mark.parametrize(("status", "body"), [*MODERATED, *TOO_LONG])
 def test_a_refusal_of_one_text_is_that_cases_error(status, body):
     failure = by_http(status, body)
     assert (failure.kind, failure.retry) == ("bad_request", False)
     assert is_about_case(failure.error)
-    within = within_ok(body["error"] if isinstance(body, dict) and "error" in body else body, "host", mask=Mask())
-    assert isinstance(body, bytes) or status in (413, 429) or within.kind == "bad_request"
 
 
 @pytest.mark.parametrize(
@@ -279,3 +323,26 @@ def test_an_address_where_nothing_is_is_told_from_a_refused_request():
     assert [names_endpoint(f"HTTP {status} from x.") for status in (301, 404, 405, 400, 500)] == [True] * 3 + [
         False
     ] * 2
+
+
+@pytest.mark.parametrize(
+    ("nest", "levels"),
+    [(lambda one: {"error": one}, 400), (lambda one: [one], 400), (lambda one: {"error": json.dumps(one)}, 12)],
+)
+def test_an_error_of_any_depth_is_told(nest, levels):
+    error = {"code": 429, "message": "slow down"}
+    for _ in range(levels):
+        error = nest(error)
+    assert within_ok(error, "host", mask=Mask()).kind == "bad_response"
+    assert by_http(429, error).kind == "rate_limit"
+
+
+def test_only_the_beginning_of_a_long_error_is_read():
+    assert by_http(400, openai("exceed" * 1_000_000)).error.startswith("HTTP 400 from host: exceedexceed")
+
+
+def test_a_reply_that_failed_is_a_failure_and_an_answer_stays_one():
+    address, turn = address_of("http://host/v1"), Turn(answer="Hi")
+    failure = read_outcome(Failed({"code": 502, "message": "no"}, "the provider gave up"), address, Mask())
+    assert failure == Failure("server", "HTTP 200 from host, but the provider gave up: no.", retry=True)
+    assert read_outcome(turn, address, Mask()) is turn
