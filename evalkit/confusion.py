@@ -50,8 +50,9 @@ def calling_rates(results: pd.DataFrame, *, by: str | Sequence[str] = "run_id") 
 
     Columns: those of `by`, `what` (`over-calling`, of the cases that expect no tool; `under-calling`, of those that
     expect one), `n` (cases with a scored trial), `count` (of them, with trials the means summed), `errors`, `rate` with
-    `ci_low` and `ci_high`, `bound_low` and `bound_high`; by `run_id` also the run's values, as `tool_accuracy`. What a
-    secondary tool allows is neither; a call of the wrong tool, or one written as text, is no under-calling.
+    `ci_low` and `ci_high`, `bound_low` and `bound_high`, `n_effective`; by `run_id` also the run's values, as
+    `tool_accuracy`. What a secondary tool allows is neither; a call of the wrong tool, or one written as text, is no
+    under-calling.
     """
 
     keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))

@@ -19,11 +19,13 @@ Row = Mapping[str, Any]
 class ToolCounts:
     """Sums over the cases of one expected tool. A case's value is its mean over the scored trials.
 
-    `n` cases with a scored trial, `passed` and `score` their summed means, `squares` of the passed means; `trials`
-    scored, `passed_trials` among them, `errors` errored trials. Over clusters c with n_c cases and sum S_c:
-    `clusters`, `cluster_squares` ΣS_c², `cluster_products` Σn_c·S_c, `cluster_sizes` Σn_c².
+    `cases` in all, `n` cases with a scored trial, `passed` and `score` their summed means, `squares` of the passed
+    means; `trials` scored, `passed_trials` among them, `errors` errored trials. `if_failed`, `if_passed`: the summed
+    means of all cases over all of their trials, had every errored one failed, or passed. Over clusters c with n_c cases
+    and sum S_c: `clusters`, `cluster_squares` ΣS_c², `cluster_products` Σn_c·S_c, `cluster_sizes` Σn_c².
     """
 
+    cases: int = 0
     n: int = 0
     passed: float = 0.0
     score: float = 0.0
@@ -31,6 +33,8 @@ class ToolCounts:
     trials: int = 0
     passed_trials: int = 0
     errors: int = 0
+    if_failed: float = 0.0
+    if_passed: float = 0.0
     clusters: int = 0
     cluster_squares: float = 0.0
     cluster_products: float = 0.0
@@ -47,6 +51,7 @@ class _Case:
 
 
 ALL = "all"
+LATER = frozenset({"if_failed", "if_passed"})  # sums that footers of older versions lack
 
 
 class RunCounts:
@@ -57,7 +62,6 @@ class RunCounts:
         self._clusters: dict[tuple[tuple[str, str | None], str], list[float]] = defaultdict(lambda: [0.0, 0.0])
         self._case = _Case(None, None)
         self._case_id: str | None = None
-        self._cases = 0
         self._outcomes: Counter[str] = Counter()
         self._error_kinds: Counter[str] = Counter()
 
@@ -67,7 +71,6 @@ class RunCounts:
             self._close_case()
             self._case_id = row["case_id"]
             self._case = _Case(row.get("expected_tool"), row.get("cluster"))
-            self._cases += 1
         self._outcomes[row.get("outcome") or "unknown"] += 1
         if row["passed"] is None:
             self._error_kinds[row.get("error_kind") or "unknown"] += 1
@@ -83,8 +86,8 @@ class RunCounts:
             yield row
 
     def finish(self) -> dict[str, Any]:
-        """JSON-able totals: `cases` seen, the sums of `ToolCounts` over all, `by_tool` (one entry per expected
-        tool), and how many trials had each outcome (`outcomes`) and each kind of error (`error_kinds`).
+        """JSON-able totals: the sums of `ToolCounts` over all, `by_tool` (one entry per expected tool), and how many
+        trials had each outcome (`outcomes`) and each kind of error (`error_kinds`).
         """
         self._close_case()
         for (group, _), (size, total) in self._clusters.items():
@@ -94,7 +97,7 @@ class RunCounts:
         tools.sort(key=lambda entry: (entry[0] is None, entry[0] or ""))  # final answers, which expect no tool, last
         by_tool = [{"expected_tool": tool, **asdict(counts)} for tool, counts in tools]
         kinds = {"outcomes": dict(self._outcomes), "error_kinds": dict(self._error_kinds)}
-        return {"cases": self._cases, **asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}
+        return {**asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}
 
     def _close_case(self) -> None:
         if self._case_id is not None:
@@ -104,16 +107,20 @@ class RunCounts:
 
     def _add_case(self, group: tuple[str, str | None], case: _Case) -> None:
         counts = self._groups[group]
+        passes, all_trials = sum(case.passes), len(case.passes) + case.errors
+        counts.cases += 1
         counts.errors += case.errors
+        counts.if_failed += passes / all_trials
+        counts.if_passed += (passes + case.errors) / all_trials
         if not case.passes:
             return
-        mean = sum(case.passes) / len(case.passes)
+        mean = passes / len(case.passes)
         counts.n += 1
         counts.passed += mean
         counts.squares += mean * mean
         counts.score += sum(case.scores) / len(case.scores)
         counts.trials += len(case.passes)
-        counts.passed_trials += sum(case.passes)
+        counts.passed_trials += passes
         if case.cluster is None:
             _add_cluster(counts, 1, mean)
         else:

@@ -63,9 +63,7 @@ def summary_lines(description: Mapping[str, Any]) -> list[str]:
         lines.append(f"{trials} trials of each case; a case counts once, with the mean of its trials.")
     if totals["errors"] and n:
         bounds = f"{percent(totals['bound_low'])}–{percent(totals['bound_high'])} %"
-        lines.append(
-            f"Errors are not failures: had every errored trial failed or passed, it would be {bounds} of trials."
-        )
+        lines.append(f"Errors are not failures: had every errored trial failed or passed, it would be {bounds}.")
     return lines + _notes(description)
 
 
