@@ -25,8 +25,11 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     """How often each tool was called where each was expected: expected tools down, what was called across, in trials.
 
     Behind the tools stand `none`, `(unknown)` (a name that was not offered) and `(unparsable)` (no readable call), and
-    where they occur `(call in text)` and `(not known)`. The cells add up to the scored tool-choice trials. Cells in
-    which a call passed as a secondary tool are listed in `.attrs["secondary"]`, as [expected, actual] pairs.
+    where they occur `(call in text)` and `(not known)`. The cells add up to the scored tool-choice trials.
+
+    How many trials of a cell passed stands in `.attrs["passed"][expected][actual]`; the others did not: the right tool
+    may have had wrong arguments, another one may have been acceptable. Cells in which a call passed as a secondary tool
+    are listed in `.attrs["secondary"]`, as [expected, actual] pairs.
     """
     import pandas as pd
 
@@ -42,6 +45,9 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     table.index.name, table.columns.name = "expected_tool", "actual_tool"
     accepted = pd.DataFrame({"expected": rows["expected_tool"], "actual": called})[rows["outcome"] == "secondary"]
     table.attrs["secondary"] = sorted([str(one), str(other)] for one, other in set(accepted.itertuples(index=False)))
+    passed = pd.crosstab(rows["expected_tool"], called, rows["passed"].astype("int64"), aggfunc="sum")
+    passed = passed.reindex(index=table.index, columns=table.columns).fillna(0).astype("int64")
+    table.attrs["passed"] = {str(name): cells for name, cells in passed.to_dict("index").items()}
     return table
 
 
