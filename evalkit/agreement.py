@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .errors import SchemaError
 from .nearmiss import did_you_mean
-from .stats import agreement, effective_size
+from .stats import agreement, independent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,21 +57,9 @@ def _measured(pairs: pd.DataFrame) -> dict[str, float]:
         int((~judge & ~person).sum()),
     )  # fmt: skip
     names = ("both_passed", "only_reviewer_passed", "only_person_passed", "both_failed")
-    measured = asdict(agreement(*cells, size=_size((judge == person).astype("float64"), scored["case_id"])))
+    size = independent((judge == person).to_numpy("float64"), scored["case_id"])
+    measured = asdict(agreement(*cells, size=size))
     return {**measured, **dict(zip(names, cells, strict=True)), "errors": len(pairs) - len(scored)}
-
-
-def _size(agreed: pd.Series[float], cases: pd.Series[str]) -> float | None:
-    """How many independent pairs these are, the pairs of one case being a cluster."""
-    if not len(agreed):
-        return None
-    of_case = agreed.groupby(cases.to_numpy()).agg(["sum", "size"])
-    total, size = of_case["sum"], of_case["size"]
-    n, mean = float(len(agreed)), float(agreed.mean())
-    squares = float((agreed**2).sum())
-    return effective_size(
-        n, mean, squares, len(of_case), float((total**2).sum()), float((size * total).sum()), float((size**2).sum())
-    )
 
 
 def _check(what: str, frame: pd.DataFrame, columns: Sequence[str]) -> None:

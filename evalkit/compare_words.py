@@ -127,6 +127,12 @@ def _about_trials(cases: pd.DataFrame) -> list[str]:
     if sum(errors):
         without = f"; {counted(errored, 'case')} without a scored trial not compared" if errored else ""
         found.append(f"Errored trials: {errors[0]} in the baseline, {errors[1]} in the candidate{without}.")
+    pairs = cases[cases["difference"].notna() & cases["cluster"].notna()]
+    if len(pairs) > (clusters := pairs["cluster"].nunique()):
+        found.append(
+            f"{counted(len(pairs), 'compared case')} stand in {counted(clusters, 'cluster')}, and a cluster counts as "
+            "one: intervals are wider than that number of separate cases would make them."
+        )
     return found
 
 

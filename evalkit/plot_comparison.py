@@ -42,6 +42,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     plain(ax.text(1.03, -0.75, "difference", fontsize="small", color=GREY, transform=ax.get_yaxis_transform()))
     tidy(ax, "top", "right", "left")
     notes = ["○ baseline, ◇ candidate", "lines: 95 % intervals", f"hollow: n < {FEW}"]
+    if any(row["units"] < row["n"] for row in rows):
+        notes.append("intervals are wider where cases share a cluster")
     if left_out:
         notes.append(f"{left_out} tools that differ less are left out")
     note(ax.xaxis, _MEASURES[comparison.on], notes)

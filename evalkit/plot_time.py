@@ -30,6 +30,7 @@ from .plot_style import (
     tidy,
 )
 from .plot_text import labels, listed, plain
+from .tallies import cluster_note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -269,6 +270,7 @@ def _notes(rows: pd.DataFrame, undated: Sequence[str]) -> list[str]:
         "×: no cases" if (rows["n"] == 0).any() else "",
         f"stopped early: {listed(partial)}" if len(partial) else "",
         f"without a start time, not drawn: {listed(undated)}" if undated else "",
+        cluster_note(rows),
     ]
 
 

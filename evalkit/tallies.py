@@ -161,6 +161,22 @@ def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     )  # fmt: skip
 
 
+def cluster_note(frame: pd.DataFrame) -> str:
+    """What is to be said beside intervals that are wider than their n: nothing where no cases share a cluster."""
+    if not {"n", "n_effective"} <= set(frame.columns):
+        return str(frame.attrs.get("clusters", ""))
+    shared = frame[frame["n_effective"] < frame["n"] - 1e-9]
+    if not len(shared):
+        return ""
+    worst = shared.loc[(shared["n_effective"] / shared["n"]).idxmin()]
+    return clustered(worst["n"], worst["n_effective"], "up to " if len(shared) > 1 else "")
+
+
+def clustered(n: float, size: float, most: str = "") -> str:
+    """The words of a `cluster_note`."""
+    return f"intervals are wider where cases share a cluster: {most}{n:,.0f} cases count as {size:,.3g}"
+
+
 def run_facts(keys: Sequence[str]) -> list[str]:
     """The values of the run that a frame grouped by `keys` carries beside them."""
     return [name for name in CARRIED if name not in keys] if "run_id" in keys else []
@@ -175,7 +191,10 @@ def by_run(rates: pd.DataFrame, facts: pd.DataFrame, keys: Sequence[str]) -> pd.
 
 
 def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Sorted by keys, missing ones last; of tools `(final answer)` and `(all)` stand behind the others."""
+    """Sorted by keys, missing ones last; of tools `(final answer)` and `(all)` stand behind the others.
+
+    `.attrs["clusters"]` is the frame's `cluster_note`, for tables of some of its columns.
+    """
 
     def place(values: pd.Series[Any]) -> pd.Series[Any]:
         if values.name != "expected_tool":
@@ -183,7 +202,9 @@ def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         last = {FINAL_ANSWER: "\U0010fffe", ALL: "\U0010ffff"}  # behind every name
         return values.replace(last)
 
-    return frame.sort_values(list(keys), key=place, ignore_index=True, kind="stable") if keys else frame
+    ordered = frame.sort_values(list(keys), key=place, ignore_index=True, kind="stable") if keys else frame.copy()
+    ordered.attrs["clusters"] = cluster_note(frame)
+    return ordered
 
 
 def tool_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

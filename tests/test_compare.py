@@ -253,6 +253,12 @@ def test_a_run_compared_with_itself_shows_no_difference_and_says_why():
     assert "Both sides are the same run, 'one': no difference can show." in comparison.warnings
 
 
+def test_cases_that_share_clusters_are_said_to_count_as_such():
+    clustered = ek.compare(*runs({f"c{n}": 1 for n in range(8)}, {f"c{n}": 0 for n in range(8)}, cluster="k"))
+    assert clustered.warnings[-1].startswith("8 compared cases stand in 1 cluster, and a cluster counts as one")
+    assert not [text for text in ek.compare(*many(up=3, down=2)).warnings if "cluster" in text]
+
+
 def test_clusters_are_the_units():
     before = {f"c{n}": 1 for n in range(60)}
     after = {f"c{n}": 0 if n < 12 else 1 for n in range(60)}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import evalkit as ek
 from evalkit import SchemaError, SettingsError
 from evalkit.counts import RunCounts
+from evalkit.lines import summary_lines
 from evalkit.metrics import accuracy, rates, summarize, tool_accuracy
 from evalkit.schema import conform
 from evalkit.tallies import FINGERPRINTS
@@ -279,3 +280,20 @@ def test_a_narrow_frame_is_counted_like_a_whole_one():
 def test_the_front_door_leads_to_functions():
     for name in ("tool_accuracy", "accuracy", "failures", "mismatches", "flaky", "tool_confusion", "annotate"):
         assert callable(getattr(ek, name)), name
+
+
+def test_the_summary_of_a_run_says_where_its_cases_share_clusters():
+    for cluster, said in ((None, []), ("k", ["Intervals are wider where cases share a cluster: 12 cases count as 1."])):
+        counts = RunCounts()
+        for n in range(12):
+            counts.add(row(f"c{n:02d}", passed=n > 3, cluster=cluster))
+        lines = summary_lines({"counts": counts.finish(), "status": "complete", "run_id": "r1", "planned": 12})
+        assert [line for line in lines if "cluster" in line] == said
+
+
+def test_the_summary_of_a_run_gives_the_bounds_of_its_rate():
+    counts = RunCounts()
+    for one in (row("c1", 1), row("c1", 2, None), row("c2", 1, False), row("c3", 1, None)):
+        counts.add(one)
+    lines = summary_lines({"counts": counts.finish(), "status": "complete", "run_id": "r1", "planned": 4, "trials": 2})
+    assert "Errors are not failures: had every errored trial failed or passed, it would be 17–67 %." in lines

@@ -387,3 +387,29 @@ def test_a_title_of_the_caller_stands_clear_of_the_legend():
     ax.set_title("What became of it")
     ax.figure.draw_without_rendering()
     assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
+
+
+def test_charts_say_where_intervals_are_wider_because_cases_share_a_cluster():
+    def frame(**values):
+        return results(*(row(f"c{n}", passed=n % 4 < 2, score=float(n % 4 < 2), **values) for n in range(40)))
+
+    note = "intervals are wider where cases share a cluster: 40 cases count as 1"
+    for chart in (
+        lambda frame: ek.plot.tool_accuracy(ek.accuracy(frame, by=["run_id", "expected_tool"])),
+        lambda frame: ek.plot.accuracy_over_time(ek.accuracy(frame, by=["run_id", "expected_tool"])),
+        ek.plot.outcomes,
+        ek.plot.scores,
+    ):
+        assert note in words(chart(frame(cluster="k"))).replace("\n", " ")
+        assert "cluster" not in words(chart(frame()))
+    both = [frame(cluster="k"), frame(cluster="k").assign(run_id="r2")]
+    assert "wider where cases share a cluster" in words(ek.plot.comparison(ek.compare(*both))).replace("\n", " ")
+    assert "cluster" not in words(ek.plot.comparison(ek.compare(frame(), frame().assign(run_id="r2"))))
+
+
+def test_the_interval_of_a_mean_score_takes_clusters_for_its_units():
+    rows = [row(f"c{n}", score=(n % 4) / 4, cluster=f"k{n % 4}") for n in range(40)]
+    one = ek.plot.scores(results(*rows))
+    alone = ek.plot.scores(results(*(row(f"c{n}", score=n / 4) for n in range(4))))
+    said = [next(text.get_text() for text in ax.texts if ", n " in text.get_text()) for ax in (one, alone)]
+    assert said[0].partition(", n ")[0] == said[1].partition(", n ")[0]

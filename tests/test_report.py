@@ -147,6 +147,14 @@ def test_cases_that_pass_now_and_then_are_listed(tmp_path):
     assert "steady" not in shown
 
 
+def test_the_score_of_cases_that_share_clusters_says_how_many_they_count_as(tmp_path):
+    save(tmp_path, "run", cases(8, cluster="k"))
+    assert (
+        "8 of 20 cases (40 %, 95 % interval 4 % to 92 % as of 1, since cases share clusters)"
+        in (said(Review(WEEK, results_dir=tmp_path))["Score"])
+    )
+
+
 def test_judges_are_measured_where_people_have_annotated(tmp_path):
     verdict = '[{"reviewer": "tone", "passed": true, "score": 1.0, "judge_model": "judge", "reason": "fine"}]'
     answers = [
