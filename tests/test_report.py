@@ -163,8 +163,11 @@ def test_judges_are_measured_where_people_have_annotated(tmp_path):
     ]
     save(tmp_path, "run", answers)
     assert "Nobody has annotated an answer" in text_of(Review(WEEK, results_dir=tmp_path).judges)
-    annotate("run", "case-1", passed=True, author="ana", results_dir=tmp_path)
-    assert "tone judge 1" in text_of(Review(WEEK, results_dir=tmp_path).judges).replace("  ", " ")
+    annotate("run", "case-1", passed=True, author="ana", reviewer="tone", results_dir=tmp_path)
+    annotate("run", "case-2", passed=False, author="ana", results_dir=tmp_path)
+    shown = text_of(Review(WEEK, results_dir=tmp_path).judges).replace("  ", " ")
+    assert "(case) – 1 0 1" in shown
+    assert "tone judge 1 1 0" in shown
 
 
 def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path):
