@@ -1,7 +1,8 @@
 """Two runs compared by their cases: what changed, is it real, and in what do the runs themselves differ.
 
-Pairs are made by `case_id`; a case whose content changed (`case_hash`) is told apart. Trials are averaged within a
-case, and all statistics are those of `paired`. Nothing is ever matched by position.
+Pairs are made by `case_id`; a case whose content changed (`case_hash`) is told apart, also where its id was made of
+that content. Trials are averaged within a case, and all statistics are those of `paired`. Nothing is compared that was
+matched by position.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .case_comparison import CaseComparison, compare_case
-from .compare_pairs import STATUSES, one_row_per_case, pair_cases, renamed_cases
+from .compare_pairs import STATUSES, edited_ids, one_row_per_case, pair_cases, renamed_cases
 from .compare_tests import ROW, by_tag, by_tool, compared, turned_by_errors
 from .compare_words import MEASURES, notes, sentence
 from .history import load_stored
@@ -169,6 +170,8 @@ def _compare(baseline: _Side, candidate: _Side, *, on: str, worth_knowing: float
     import pandas as pd
 
     one, other = one_row_per_case(baseline[0]), one_row_per_case(candidate[0])
+    edited = edited_ids(one, other)
+    one = one.rename(index=edited)
     cases = pair_cases(one, other, on=on)
     row, test = compared(cases, on, worth_knowing)
     turning = turned_by_errors(cases, on, worth_knowing, row["verdict"])
@@ -176,7 +179,7 @@ def _compare(baseline: _Side, candidate: _Side, *, on: str, worth_knowing: float
     ids = {"baseline_run": baseline[1].run_id, "candidate_run": candidate[1].run_id}
     summary = pd.DataFrame([{**{name: row[name] for name in ROW}, **counts, **ids}])
     warnings = notes(
-        cases, baseline[1], candidate[1], turning=turning, renamed=renamed_cases(cases, one, other)
+        cases, baseline[1], candidate[1], turning=turning, renamed=renamed_cases(cases, one, other), edited=edited
     )  # fmt: skip
     return Comparison(
         baseline=baseline[1].run_id,
