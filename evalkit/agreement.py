@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from .annotations import reviewer_again
 from .errors import SchemaError
+from .given import words
 from .nearmiss import did_you_mean
+from .schema import needs_frame
 from .stats import agreement, independent
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def judge_agreement(
     """
     import pandas as pd
 
-    keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    keys = words("by", by)
     _check("reviews", reviews, [*KEY, "passed", "reviewer", *keys])
     _check("annotations", annotations, [*KEY, "passed"])
     people = annotations[annotations["passed"].notna()]
@@ -88,6 +90,7 @@ def _measured(pairs: pd.DataFrame) -> dict[str, float]:
 
 
 def _check(what: str, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    needs_frame(frame, f"{what} must be a frame: one")
     for name in columns:
         if name not in frame.columns:
             hint = did_you_mean(name, [str(column) for column in frame.columns])

@@ -23,7 +23,7 @@ from .paths import results_dir as find_results_dir
 from .reading import frames_of
 from .records import clean_text
 from .runs import HistoryWarning, Problem, find_run
-from .schema import TIME, conform
+from .schema import TIME, conform, needs_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +165,7 @@ def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[
     if problems:
         raise ValueError(f"run {run.run_id!r} cannot be annotated: {problems[0].what}")
     cases = set(frames[0]["case_id"]) if frames else set()
-    if case_id not in cases:
+    if not isinstance(case_id, str) or case_id not in cases:
         raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{_near(str(case_id), sorted(cases))}")
     rows = frames[0][frames[0]["case_id"] == case_id]
     found = rows[rows["trial"] == trial]
@@ -269,6 +269,7 @@ def _annotation(line: dict[str, Any]) -> dict[str, Any]:
 def _carried(annotations: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
     """The annotations that hold for the trials of `results`, one row per trial and annotation, latest last."""
     wanted = ("run_id", "case_id", "trial", "passed", "case_hash", *_SAID)
+    needs_frame(results)
     rows = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
     same_case = rows["case_hash"].isin(annotations["case_hash"].dropna())
     same_trial = rows["case_hash"].isna() & rows["case_id"].isin(annotations["case_id"])

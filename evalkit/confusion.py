@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .schema import conform
-from .tallies import by_run, counted_rows, group_sums, in_order, run_facts, with_rates
+from .schema import conform, needs_frame
+from .tallies import by_run, counted_rows, group_sums, grouping, in_order, run_facts, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +33,7 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
+    needs_frame(results)
     rows = conform(results[[name for name in results.columns if name in _USED]], columns=_NEEDED)
     rows = rows[rows["passed"].notna() & rows["expected_tool"].notna()]
     called = rows["outcome"].map(_INSTEAD).fillna(rows["actual_tool"]).fillna(NOT_KNOWN).astype("str")
@@ -61,7 +62,7 @@ def calling_rates(results: pd.DataFrame, *, by: str | Sequence[str] = "run_id") 
     under-calling.
     """
 
-    keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    keys = grouping(by)
     facts = run_facts(keys)
     rows = counted_rows(results, [*keys, *(name for name in _NEEDED if name not in keys), *facts])
     rows = rows[rows["expected_tool"].notna()]

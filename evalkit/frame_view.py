@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .given import whole
 from .html import block, page, table, tag
 from .masking import printable
+from .schema import needs_frame
 from .tallies import cluster_note
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:
     with two decimals (four where all are small); times to the minute; – where nothing is known. A named
     index becomes columns, any other is left out.
     """
+    needs_frame(frame, "a frame")
+    whole("rows", rows)
     named = [name for name in frame.index.names if name is not None]
     return FrameView(frame.reset_index(named) if named else frame, rows)
 

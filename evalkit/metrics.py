@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .errors import SettingsError
-from .nearmiss import did_you_mean
 from .shared_cases import shared_rows
 from .stats import effective_size, wilson
 from .tallies import (
     CLUSTERED,
     RUN_FACTS,
+    are_shared,
     by_run,
     counted_rows,
     group_sums,
+    grouping,
     in_order,
     run_facts,
     tool_sums,
@@ -61,8 +62,8 @@ def tool_accuracy(results: Results, *, by: str | Sequence[str] = "run_id", cases
 
     Raises SchemaError for an unknown column, SettingsError for another word as `cases`.
     """
-    keys = [key for key in _listed(by) if key != "expected_tool"]
-    return _rates(results, keys, [*keys, "expected_tool"], _check_cases(cases), _tool_sums)
+    keys = [key for key in grouping(by) if key != "expected_tool"]
+    return _rates(results, keys, [*keys, "expected_tool"], are_shared(cases), _tool_sums)
 
 
 def accuracy(results: Results, *, by: str | Sequence[str], cases: str = "all") -> pd.DataFrame:
@@ -74,8 +75,8 @@ def accuracy(results: Results, *, by: str | Sequence[str], cases: str = "all") -
 
     Raises as `tool_accuracy`.
     """
-    keys = _listed(by)
-    return _rates(results, keys, keys, _check_cases(cases), _group_sums)
+    keys = grouping(by)
+    return _rates(results, keys, keys, are_shared(cases), _group_sums)
 
 
 def rates(sums: dict[str, Any]) -> dict[str, Any]:
@@ -204,16 +205,6 @@ def _whole_runs(results: Results, count: Any, *given: Any) -> pd.DataFrame:
 
 def _is_dask(results: Any) -> bool:
     return type(results).__module__.startswith("dask")
-
-
-def _listed(by: str | Sequence[str]) -> list[str]:
-    return [by] if isinstance(by, str) else list(dict.fromkeys(by))
-
-
-def _check_cases(cases: str) -> bool:
-    if cases in ("all", "shared"):
-        return cases == "shared"
-    raise SettingsError(f"cases must be 'all' or 'shared', got {cases!r}.{did_you_mean(str(cases), ('all', 'shared'))}")
 
 
 def _whole(number: float) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .plot_style import FAINT, GREY, INK, new_axes, note, nothing, tidy
+from .errors import SchemaError
+from .plot_style import FAINT, GREY, INK, drawable, new_axes, note, nothing, tidy
 from .plot_text import labels, plain
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ def tool_confusion(frame: pd.DataFrame, *, most: int = 30, ax: Axes | None = Non
     with wrong arguments among them); the deeper, the larger its share of its row. Beside each row n, its scored trials.
     Of more than `most` expected tools those with the most failed trials are shown, and the chart says so.
     """
+    drawable(frame, most)
+    if any(kind.kind not in "iuf" for kind in frame.dtypes):
+        raise SchemaError("a table of counts is needed, as ek.tool_confusion(results) makes it")
     asked = _without_empty_any(frame)
     if not asked.size:
         return nothing(new_axes(ax, 7, 3), "no cases")

@@ -18,6 +18,7 @@ from .plot_style import (
     Look,
     cases_named,
     counted,
+    drawable,
     interval,
     legend,
     need,
@@ -51,6 +52,7 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
 
     Raises SchemaError where a column is missing, ValueError for another word as `cases`.
     """
+    drawable(frame, most)
     named_cases = cases_named(frame, cases)
     if not len(frame):
         return nothing(new_axes(ax, 7, 3), "no cases")

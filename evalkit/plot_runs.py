@@ -13,6 +13,7 @@ from .plot_style import (
     INK,
     PALETTE,
     TIMES,
+    drawable,
     legend,
     need,
     new_axes,
@@ -62,6 +63,7 @@ def outcomes(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -
 
     Raises SchemaError where `results` is no results frame.
     """
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
     frame, runs, kept = _newest(results, ("outcome", "dataset", "case_hash", "cluster", "score"), most)
@@ -106,6 +108,7 @@ def scores(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -> 
     """
     import pandas as pd
 
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
     frame, runs, kept = _newest(results, ("score", "cluster"), most)
@@ -145,6 +148,7 @@ def latency_and_cost(results: pd.DataFrame, *, most: int = 30, ax: Axes | None =
 
     Raises SchemaError where `results` is no results frame.
     """
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
     frame, runs, kept = _newest(results, ("latency_s", "cost_usd", "judge_cost_usd"), most)

@@ -18,6 +18,7 @@ from .plot_style import (
     Look,
     cases_named,
     counted,
+    drawable,
     figure_of,
     legend,
     looks,
@@ -62,6 +63,7 @@ def accuracy_over_time(
 
     Raises SchemaError where a column is missing, ValueError for another word as `cases`.
     """
+    drawable(frame, most)
     named_cases = cases_named(frame, cases)
     if not len(frame):
         return nothing(new_axes(ax, 7.5, 3), "no runs")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from .codes import CodedRows, are_unlike, coded, compact, grouped, recoded, refined, tags_in
 from .counts import ToolCounts
-from .errors import SchemaError
+from .errors import SchemaError, SettingsError
+from .given import one_of, words
 from .nearmiss import did_you_mean
 from .schema import REQUIRED, conform, needs_frame
 from .stats import effective_sizes, wilson_bounds
@@ -30,6 +31,7 @@ COUNTED = ("dataset", "case_hash", "cluster", "score")  # beside the key, `passe
 SUMS = tuple(field.name for field in fields(ToolCounts))
 WHOLE = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
 CLUSTERED = ("clusters", "cluster_squares", "cluster_products", "cluster_sizes")
+_MEASURES = {*SUMS, "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score", "n_effective"}
 ALL = "(all)"
 FINAL_ANSWER = "(final answer)"
 
@@ -50,6 +52,20 @@ def counted_rows(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     wanted = (*REQUIRED, *COUNTED, *by)
     rows = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
     return one_row_per_tag(rows) if "tags" in by else rows
+
+
+def grouping(by: Any) -> list[str]:
+    """The names of the columns to group by, each once. Raises SettingsError for what none can be."""
+    names = words("by", by)
+    for name in names:
+        if name in _MEASURES:
+            raise SettingsError(f"by={name!r} cannot group: it is what is counted. Group by another of ek.columns()")
+    return names
+
+
+def are_shared(cases: Any) -> bool:
+    """Whether only shared cases count, as `cases` says. Raises SettingsError for another word."""
+    return one_of("cases", cases, ("all", "shared")) == "shared"
 
 
 def one_row_per_tag(rows: pd.DataFrame) -> pd.DataFrame:
