@@ -13,9 +13,8 @@ from .nearmiss import did_you_mean
 def words(name: str, given: Any) -> list[str]:
     """One word or several as a list, each once. Raises SettingsError for anything else."""
     several = [given] if isinstance(given, str) else given
-    listed: list[Any] = (
-        list(several) if isinstance(several, Iterable) and not isinstance(several, bytes | dict) else [None]
-    )
+    known = isinstance(several, Iterable) and not isinstance(several, bytes | dict)
+    listed: list[Any] = list(several) if known else [None]
     wrong = [word for word in listed if not isinstance(word, str)]
     if wrong:
         raise SettingsError(f"{name} must be a name or a list of names, got {given!r:.80}")
@@ -32,7 +31,7 @@ def one_of(name: str, given: Any, allowed: Sequence[str]) -> str:
 
 def share(name: str, given: Any) -> float:
     """A number above 0 and at most 1. Raises SettingsError for anything else."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < given <= 1:
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) <= 1:
         raise SettingsError(f"{name} must be above 0 and at most 1, got {given!r:.80}")
     return float(given)
 
