@@ -150,7 +150,7 @@ def test_cases_that_pass_now_and_then_are_listed(tmp_path):
 def test_the_score_of_cases_that_share_clusters_says_how_many_they_count_as(tmp_path):
     save(tmp_path, "run", cases(8, cluster="k"))
     assert (
-        "8 of 20 cases (40 %, 95 % interval 4 % to 92 % as of 1, since cases share clusters)"
+        "8 of 20 cases (40 %, 95 % interval 4 % to 92 %, as wide as of 1 cases, since some share a cluster)"
         in (said(Review(WEEK, results_dir=tmp_path))["Score"])
     )
 
