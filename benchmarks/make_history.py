@@ -86,6 +86,7 @@ def _counts(tools: np.ndarray, passed: np.ndarray) -> dict[str, object]:
     def sums(chosen: np.ndarray) -> dict[str, float]:
         n, right = len(chosen), float(chosen.sum())
         return {
+            "cases": n,
             "n": n,
             "passed": right,
             "score": right,
@@ -93,6 +94,8 @@ def _counts(tools: np.ndarray, passed: np.ndarray) -> dict[str, object]:
             "trials": n,
             "passed_trials": int(right),
             "errors": 0,
+            "if_failed": right,
+            "if_passed": right,
             "clusters": n,
             "cluster_squares": right,
             "cluster_products": right,
@@ -101,7 +104,7 @@ def _counts(tools: np.ndarray, passed: np.ndarray) -> dict[str, object]:
 
     by_tool = [{"expected_tool": f"tool_{tool:02d}", **sums(passed[tools == tool])} for tool in np.unique(tools)]
     outcomes = {"correct": int(passed.sum()), "wrong_tool": int((~passed).sum())}
-    return {"cases": len(passed), **sums(passed), "by_tool": by_tool, "outcomes": outcomes, "error_kinds": {}}
+    return {**sums(passed), "by_tool": by_tool, "outcomes": outcomes, "error_kinds": {}}
 
 
 def _counted(template: list[dict[str, object]], passed: np.ndarray) -> dict[str, object]:

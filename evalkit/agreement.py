@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from .annotations import reviewer_again
 from .errors import SchemaError
+from .given import words
 from .nearmiss import did_you_mean
-from .stats import agreement, effective_size
+from .schema import needs_frame
+from .stats import agreement, independent
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KEY = ["run_id", "case_id", "trial"]
+CASE = "(case)"
 MEASURES = ("agreement", "agreement_low", "agreement_high", "kappa", "kappa_low", "kappa_high")
 
 
@@ -22,31 +26,51 @@ def judge_agreement(
 ) -> pd.DataFrame:
     """How far reviewers agree with people: one row per reviewer, or per group of other columns of `reviews`.
 
-    `reviews` is what `ek.reviews(results)` gives, `annotations` what `ek.load_annotations(results)` gives. Each verdict
-    of a reviewer meets each person's verdict on the same trial. Columns: those of `by`, `n` (pairs), `both_passed`,
-    `only_reviewer_passed`, `only_person_passed`, `both_failed`, `errors` (annotated answers on which the reviewer
-    reached no verdict), `agreement` and Cohen's `kappa`, each with a 95 % interval (`…_low`, `…_high`) in which the
-    pairs of one case count as a cluster. `kappa` is NA where reviewer and people gave one and the same verdict
-    throughout.
+    `reviews` is what `ek.reviews(results)` gives, `annotations` what `ek.load_annotations(results)` gives. Verdicts
+    meet where they answer the same question: a person's verdict that names a reviewer meets that reviewer's on the same
+    trial; one that names none is of the whole answer and meets the case's verdict, in a row `(case)` (where `by` has
+    `reviewer`). Columns: those of `by`, `n` (pairs), `both_passed`, `only_reviewer_passed`, `only_person_passed`,
+    `both_failed`, `errors` (annotated answers on which there is no verdict of the reviewer), `agreement` and Cohen's
+    `kappa`, each with a 95 % interval (`…_low`, `…_high`) in which the pairs of one case count as a cluster, and
+    `cases`. `kappa` is NA where reviewer and people gave one and the same verdict throughout.
 
     Raises SchemaError where a column is missing.
     """
     import pandas as pd
 
-    keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))
-    _check("reviews", reviews, [*KEY, "passed", *keys])
+    keys = words("by", by)
+    _check("reviews", reviews, [*KEY, "passed", "reviewer", *keys])
     _check("annotations", annotations, [*KEY, "passed"])
-    people = annotations[annotations["passed"].notna()][[*KEY, "passed"]]
-    pairs = reviews[[*KEY, "passed", *(key for key in keys if key not in KEY)]].merge(
-        people, on=KEY, suffixes=("", "_person")
-    )
+    people = annotations[annotations["passed"].notna()]
+    asked = people["reviewer"] if "reviewer" in people else pd.Series(None, index=people.index, dtype="str")
+    people = people[[*KEY, "passed"]].rename(columns={"passed": "passed_person"}).assign(question=asked)
+    of_answers = people[people["question"].isna()].drop(columns="question")
+    pairs = reviews.assign(question=_questions(reviews)).merge(people.dropna(subset="question"), on=[*KEY, "question"])
+    if "reviewer" in keys:
+        pairs = pd.concat([pairs, _of_cases(reviews).merge(of_answers, on=KEY).astype({"passed": "boolean"})])
     counts = ["n", "both_passed", "only_reviewer_passed", "only_person_passed", "both_failed", "errors"]
     rows = [
         {**dict(zip(keys, name, strict=True)), **_measured(group)}
         for name, group in pairs.groupby(keys, dropna=False, sort=True)
     ]
-    frame = pd.DataFrame(rows, columns=[*keys, *counts, *MEASURES])
-    return frame.astype(dict.fromkeys(counts, "int64") | dict.fromkeys(MEASURES, "float64"))
+    frame = pd.DataFrame(rows, columns=[*keys, *counts, *MEASURES, "cases"])
+    return frame.astype(dict.fromkeys((*counts, "cases"), "int64") | dict.fromkeys(MEASURES, "float64"))
+
+
+def _questions(reviews: pd.DataFrame) -> pd.Series[str]:
+    """What annotations call each review: its reviewer, numbered where one reviews an answer several times."""
+    again = reviews.groupby([*KEY, "reviewer"]).cumcount() + 1
+    return reviews["reviewer"].where(again == 1, reviewer_again(reviews["reviewer"], again.astype("str")))
+
+
+def _of_cases(reviews: pd.DataFrame) -> pd.DataFrame:
+    """The verdict on each answer as a whole: one row per trial. Without `case_passed` it is that of all its reviews."""
+    trials = reviews.groupby(KEY, sort=False)
+    if "case_passed" in reviews:
+        verdicts = trials["case_passed"].first()
+    else:
+        verdicts = trials["passed"].agg("all").astype("boolean").where(trials["passed"].count() == trials.size())
+    return verdicts.rename("passed").reset_index().assign(reviewer=CASE)
 
 
 def _measured(pairs: pd.DataFrame) -> dict[str, float]:
@@ -57,24 +81,16 @@ def _measured(pairs: pd.DataFrame) -> dict[str, float]:
         int((~judge & ~person).sum()),
     )  # fmt: skip
     names = ("both_passed", "only_reviewer_passed", "only_person_passed", "both_failed")
-    measured = asdict(agreement(*cells, size=_size((judge == person).astype("float64"), scored["case_id"])))
-    return {**measured, **dict(zip(names, cells, strict=True)), "errors": len(pairs) - len(scored)}
-
-
-def _size(agreed: pd.Series[float], cases: pd.Series[str]) -> float | None:
-    """How many independent pairs these are, the pairs of one case being a cluster."""
-    if not len(agreed):
-        return None
-    of_case = agreed.groupby(cases.to_numpy()).agg(["sum", "size"])
-    total, size = of_case["sum"], of_case["size"]
-    n, mean = float(len(agreed)), float(agreed.mean())
-    squares = float((agreed**2).sum())
-    return effective_size(
-        n, mean, squares, len(of_case), float((total**2).sum()), float((size * total).sum()), float((size**2).sum())
-    )
+    size = independent((judge == person).to_numpy("float64"), scored["case_id"])
+    measured = asdict(agreement(*cells, size=size))
+    return {
+        **measured, **dict(zip(names, cells, strict=True)), "errors": len(pairs) - len(scored),
+        "cases": scored["case_id"].nunique(),
+    }  # fmt: skip
 
 
 def _check(what: str, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    needs_frame(frame, f"{what} must be a frame: one")
     for name in columns:
         if name not in frame.columns:
             hint = did_you_mean(name, [str(column) for column in frame.columns])

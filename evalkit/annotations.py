@@ -23,16 +23,16 @@ from .paths import results_dir as find_results_dir
 from .reading import frames_of
 from .records import clean_text
 from .runs import HistoryWarning, Problem, find_run
-from .schema import TIME, conform
+from .schema import TIME, conform, needs_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "annotations"
-FORMAT = 1
+FORMAT = 2  # 1: without `reviewer`
 AUTHOR_VARIABLE = "EVALKIT_AUTHOR"
 _SAID = ("kind", "answer", "tool_calls")
-_TEXT = ("run_id", "case_id", "author", "note", "case_hash", "said", "annotated_run")
+_TEXT = ("run_id", "case_id", "author", "note", "case_hash", "said", "annotated_run", "reviewer")
 COLUMNS = (
     "run_id",
     "case_id",
@@ -44,6 +44,7 @@ COLUMNS = (
     "annotated_run",
     "case_hash",
     "said",
+    "reviewer",
 )
 
 
@@ -55,16 +56,18 @@ def annotate(
     passed: bool | None = None,
     note: str | None = None,
     author: str | None = None,
+    reviewer: str | None = None,
     results_dir: str | Path | None = None,
 ) -> Path:
     """Write down what a person thinks of one answer; returns the author's file.
 
     `passed` is their verdict, `note` their words; one of them may be left out. `author` defaults to EVALKIT_AUTHOR,
-    else to the name of the account. A later annotation of the same trial by the same author takes the place of the
-    earlier one. Several processes may write at once.
+    else to the name of the account. The verdict is on the whole answer, or with `reviewer` on what that reviewer was
+    asked (`tone`; `tone (2)` for the second of two). A later annotation of the same trial and reviewer by the same
+    author takes the place of the earlier one. Several processes may write at once.
 
-    Raises SettingsError for an unknown run, ValueError for an unknown case or trial, an author whose name is no legal
-    file name, or where nothing is said.
+    Raises SettingsError for an unknown run, ValueError for an unknown case, trial or reviewer, an author whose name is
+    no legal file name, or where nothing is said.
     """
     if passed is not None and type(passed).__name__ not in ("bool", "bool_"):  # numpy's own is one too
         raise ValueError(f"passed must be True, False or None, got {passed!r}")
@@ -73,8 +76,13 @@ def annotate(
     name = _author(author)
     folder = find_results_dir(results_dir)
     row = _annotated_row(run_id, case_id, trial, folder)
+    asked = reviewers_of(row["reviews"])
+    if reviewer is not None and reviewer not in asked:
+        hint = did_you_mean(str(reviewer), asked)
+        known = f"Its reviewers: {', '.join(asked)}." if asked else "It has none: leave `reviewer` out."
+        raise ValueError(f"no reviewer {reviewer!r} reviewed this answer.{hint} {known}")
     line = {
-        "annotation": FORMAT,
+        "annotation": 1 if reviewer is None else FORMAT,  # older versions would take it for one of the whole answer
         "run_id": row["run_id"],
         "case_id": case_id,
         "trial": int(trial),
@@ -84,6 +92,7 @@ def annotate(
         "annotated_at": datetime.now(UTC).isoformat(),
         "case_hash": row["case_hash"],
         "said": _said(row),
+        **({} if reviewer is None else {"reviewer": reviewer}),
     }
     path = folder / FOLDER / f"{name}.jsonl"
     if leads_out(path, folder):
@@ -93,12 +102,12 @@ def annotate(
 
 
 def load_annotations(results: pd.DataFrame | None = None, *, results_dir: str | Path | None = None) -> pd.DataFrame:
-    """What people said: one row per trial and author, each author's last word.
+    """What people said: one row per trial, author and reviewer, each author's last word.
 
-    Columns: `run_id`, `case_id`, `trial`, `author`, `passed`, `note`, `annotated_at`, `annotated_run`, `case_hash` and
-    `said` (a fingerprint of the answer). With `results`, what holds for their trials: an annotation is carried to
-    another run where the case has the same content and the answer (or tool call) is the same; `annotated_run` says
-    where it was made.
+    Columns: `run_id`, `case_id`, `trial`, `author`, `passed`, `note`, `annotated_at`, `annotated_run`, `case_hash`,
+    `said` (a fingerprint of the answer) and `reviewer` (whose question it answers; NA: the whole answer). With
+    `results`, what holds for their trials: an annotation is carried to another run where the case has the same content
+    and the answer (or tool call) is the same; `annotated_run` says where it was made.
 
     Lines that cannot be read are left out with a HistoryWarning.
     """
@@ -111,24 +120,25 @@ def load_annotations(results: pd.DataFrame | None = None, *, results_dir: str | 
     frame = frame.sort_values("annotated_at", kind="stable")
     if results is not None:
         frame = _carried(frame, results)
-    key = ["run_id", "case_id", "trial", "author"]
+    key = ["run_id", "case_id", "trial", "author", "reviewer"]
     return frame.drop_duplicates(key, keep="last").sort_values(key, ignore_index=True)[list(COLUMNS)]
 
 
 def with_annotations(results: pd.DataFrame, *, results_dir: str | Path | None = None) -> pd.DataFrame:
     """The results with what people said of them: as many rows as before, and four columns more.
 
-    `human_passed` (NA where nobody judged, or people disagree), `human_note`, `human_by` (the authors), `human_from`
-    (the runs in which they said so).
+    `human_passed` (of the whole answer; NA where nobody judged it, or people disagree), `human_note`, `human_by` (the
+    authors), `human_from` (the runs in which they said so).
     """
     import pandas as pd
 
     key = ["run_id", "case_id", "trial"]
     given = load_annotations(results, results_dir=results_dir)
-    rows = [
-        (*name, _agreed(group["passed"].dropna()), _notes(group), *(", ".join(group[one].unique()) for one in _FROM))
-        for name, group in given.groupby(key, sort=False)
-    ]
+    rows = []
+    for name, group in given.groupby(key, sort=False):
+        whole = group.loc[group["reviewer"].isna(), "passed"].dropna()
+        said = _agreed(whole), _notes(group), *(", ".join(group[one].unique()) for one in _FROM)
+        rows.append((*name, *said))
     names = ["human_passed", "human_note", "human_by", "human_from"]
     joined = pd.DataFrame(rows, columns=[*key, *names]).astype(
         {**dict.fromkeys(("run_id", "case_id", *names[1:]), "str"), "trial": "int64", "human_passed": "boolean"}
@@ -151,11 +161,11 @@ def _author(given: str | None) -> str:
 def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[str, Any]:
     run = find_run(run_id, results_dir=folder)
     problems: list[Problem] = []
-    frames = list(frames_of([run], ["case_hash", *_SAID], problems))
+    frames = list(frames_of([run], ["case_hash", "reviews", *_SAID], problems))
     if problems:
         raise ValueError(f"run {run.run_id!r} cannot be annotated: {problems[0].what}")
     cases = set(frames[0]["case_id"]) if frames else set()
-    if case_id not in cases:
+    if not isinstance(case_id, str) or case_id not in cases:
         raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{_near(str(case_id), sorted(cases))}")
     rows = frames[0][frames[0]["case_id"] == case_id]
     found = rows[rows["trial"] == trial]
@@ -165,6 +175,21 @@ def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[
         )
     row: dict[str, Any] = found.astype(object).where(found.notna(), None).iloc[0].to_dict()
     return row
+
+
+def reviewers_of(reviews: Any) -> list[str]:
+    """The reviewers that a cell of `reviews` names, one that stands there again with its number."""
+    try:
+        named = [str(one.get("reviewer")) for one in json.loads(reviews)]
+    except (ValueError, TypeError, AttributeError):  # none, or not as evalkit writes them
+        named = []
+    before = [named[:place].count(name) for place, name in enumerate(named)]
+    return [reviewer_again(name, str(times + 1)) if times else name for name, times in zip(named, before, strict=True)]
+
+
+def reviewer_again(name: Any, number: Any) -> Any:
+    """What the second, third, … review by one reviewer is called; of texts or columns of them."""
+    return name + " (" + number + ")"
 
 
 def _near(case_id: str, cases: list[str]) -> str:
@@ -235,15 +260,16 @@ def _annotation(line: dict[str, Any]) -> dict[str, Any]:
     if datetime.fromisoformat(line["annotated_at"]).tzinfo is None:
         raise ValueError("a time without a zone")
     texts = {name: line[name] for name in ("run_id", "case_id", "author", "said")}
-    if not all(isinstance(text, str) for text in texts.values()):
-        raise TypeError("ids, author and fingerprint are text")
-    others = {name: line.get(name) for name in ("passed", "note", "case_hash", "annotated_at")}
+    if not all(isinstance(text, str) for text in (*texts.values(), line.get("reviewer") or "")):
+        raise TypeError("ids, author, fingerprint and reviewer are text")
+    others = {name: line.get(name) for name in ("passed", "note", "case_hash", "annotated_at", "reviewer")}
     return {**texts, **others, "trial": int(line["trial"]), "annotated_run": line["run_id"]}
 
 
 def _carried(annotations: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
     """The annotations that hold for the trials of `results`, one row per trial and annotation, latest last."""
     wanted = ("run_id", "case_id", "trial", "passed", "case_hash", *_SAID)
+    needs_frame(results)
     rows = conform(results[[name for name in results.columns if name in wanted]], columns=wanted)
     same_case = rows["case_hash"].isin(annotations["case_hash"].dropna())
     same_trial = rows["case_hash"].isna() & rows["case_id"].isin(annotations["case_id"])
@@ -267,4 +293,10 @@ def _agreed(verdicts: pd.Series[Any]) -> bool | None:
 
 def _notes(group: pd.DataFrame) -> str | None:
     said = group[group["note"].notna()]
-    return "\n".join(f"{author}: {note}" for author, note in zip(said["author"], said["note"], strict=True)) or None
+    return (
+        "\n".join(
+            f"{author}{f' on {reviewer}' if isinstance(reviewer, str) else ''}: {note}"
+            for author, reviewer, note in said[["author", "reviewer", "note"]].itertuples(index=False)
+        )
+        or None
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from .annotations import annotate, load_annotations
+from .annotations import annotate, load_annotations, reviewers_of
 from .case_html import case_part, cases_part
 from .case_view import CaseView, read_list, views_of
 from .errors import SettingsError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALL = "(all)"
+WHOLE = "the whole answer"
 NOT_PASSED = "(not passed)"
 FINAL_ANSWER = "(final answer)"
 SEARCHED = ("case_id", "input", "answer", "reason")
@@ -39,7 +40,8 @@ class CaseBrowser(LiveWidget):
     be set. `shown` is the frame of the trials that pass, `row` the row on view (None where there is none). At first the
     trials are shown that did not pass. `static()` gives what is shown as plain HTML.
 
-    A person's verdict and note are written as `ek.annotate` writes them. `results_dir` is where the annotations are
+    A person's verdict and note, on the whole answer or on what one of its reviewers judges, are written as
+    `ek.annotate` writes them. `results_dir` is where the annotations are
     and where the system prompts of the runs are read.
     """
 
@@ -151,7 +153,8 @@ class CaseBrowser(LiveWidget):
         self._pass, self._fail = (W.Button(description=words) for words in ("✓ I pass it", "✗ I fail it"))
         self._pass.on_click(self.guarded(lambda: self._annotate(True)))
         self._fail.on_click(self.guarded(lambda: self._annotate(False)))
-        controls = [self._author, self._note, self._pass, self._fail]
+        self._question = W.Dropdown(description="judge", options=[(WHOLE, None)], **_narrow())
+        controls = [self._author, self._question, self._note, self._pass, self._fail]
         self._verdict = W.Box(controls, layout=W.Layout(flex_flow="row wrap"))
 
     def _refresh(self) -> None:
@@ -188,6 +191,10 @@ class CaseBrowser(LiveWidget):
         self._place.value = f"{self._position + 1:,} of {count:,}" if count else NO_TRIAL
         self._back.disabled, self._on.disabled = self._position == 0, self._position + 1 >= count
         self._pass.disabled = self._fail.disabled = not count
+        row, kept = self.row, self._question.value
+        asked = [] if row is None else reviewers_of(row["reviews"])
+        self._question.options = [(WHOLE, None), *((f"what {printable(name)} judges", name) for name in asked)]
+        self._question.value = kept if kept in asked else None
         views = list(self._views(self._shown.iloc[self._position : self._position + 1]))
         self._detail.value = str(page(case_part(views[0]) if views else tag("p", NO_TRIAL)))
 
@@ -212,7 +219,8 @@ class CaseBrowser(LiveWidget):
             return
         author, note = self._author.value.strip() or None, self._note.value.strip() or None
         key = (row["run_id"], row["case_id"], int(row["trial"]))
-        path = annotate(*key, passed=passed, note=note, author=author, results_dir=self._results_dir)
+        said = {"passed": passed, "note": note, "author": author, "reviewer": self._question.value}
+        path = annotate(*key, **said, results_dir=self._results_dir)
         self._note.value = ""
         self._read_annotations()
         self._show()

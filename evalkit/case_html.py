@@ -154,10 +154,13 @@ def _reviews(view: CaseView) -> Markup:
 
 def _annotations(view: CaseView) -> Markup:
     rows = [
-        (text_of(one.get("author")), _word(one.get("passed")), block(text_of(one.get("note")), _LONG))
+        (
+            text_of(one.get("author")), text_of(one.get("reviewer")) or "the whole answer", _word(one.get("passed")),
+            block(text_of(one.get("note")), _LONG),
+        )
         for one in view.annotations
-    ]
-    heads = ("author", "verdict", "note")
+    ]  # fmt: skip
+    heads = ("author", "judges", "verdict", "note")
     return tag("div", tag("h4", "What people said"), table(heads, rows)) if rows else Markup("")
 
 

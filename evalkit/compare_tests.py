@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .paired import ALPHA, PairedTest, paired_test
-from .stats import effective_size, holm, wilson
+from .stats import holm, independent, wilson
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,26 +201,11 @@ def _family(
 
 def _rate(values: Floats, clusters: Any) -> tuple[float, float, float]:
     """The mean and its Wilson interval, over as many cases as clustered ones are worth."""
-    import numpy as np
-
     n = len(values)
     if n == 0:
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
-    size: float = n
-    if clusters is not None:
-        import pandas as pd
-
-        codes, names = pd.factorize(clusters)
-        codes = np.where(codes < 0, len(names) + np.arange(n), codes)
-        counts = np.bincount(codes).astype("float64")
-        sums = np.bincount(codes, weights=values)
-        sums, counts = sums[counts > 0], counts[counts > 0]
-        size = effective_size(
-            n, mean, float((values**2).sum()), len(counts),
-            float((sums**2).sum()), float((sums * counts).sum()), float((counts**2).sum()),
-        )  # fmt: skip
-    return mean, *wilson(mean, size)
+    return mean, *wilson(mean, n if clusters is None else independent(values, clusters))
 
 
 def _tags(text: str) -> list[str]:

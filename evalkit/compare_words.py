@@ -51,9 +51,10 @@ def notes(
     *,
     turning: Sequence[str] = (),
     renamed: Sequence[tuple[str, str]] = (),
+    edited: Mapping[str, str] | None = None,
 ) -> list[str]:
     """What limits a comparison, one sentence each, the gravest first."""
-    found = [*_about_runs(baseline, candidate), *_about_pairs(cases, renamed), *_about_trials(cases)]
+    found = [*_about_runs(baseline, candidate), *_about_pairs(cases, renamed, edited), *_about_trials(cases)]
     if turning:
         found.append(f"Errors could turn the verdict. Cases with errored trials: {listed(turning)}.")
     return found
@@ -86,7 +87,9 @@ def _origins(about: RunAbout) -> set[Any]:
     return {about.description.get("rescored_from")} - {None}
 
 
-def _about_pairs(cases: pd.DataFrame, renamed: Sequence[tuple[str, str]]) -> list[str]:
+def _about_pairs(
+    cases: pd.DataFrame, renamed: Sequence[tuple[str, str]], edited: Mapping[str, str] | None
+) -> list[str]:
     found = []
     added, removed, changed = (
         cases.loc[cases["status"] == word, "case_id"].tolist() for word in ("added", "removed", "changed case")
@@ -100,8 +103,9 @@ def _about_pairs(cases: pd.DataFrame, renamed: Sequence[tuple[str, str]]) -> lis
             f"{len(added)} only in the candidate): the difference is that of the shared ones."
         )
     if changed:
+        known = "" if edited else ", under the same id"
         found.append(
-            f"{counted(len(changed), 'case')} changed in what is asked or expected, under the same id, and "
+            f"{counted(len(changed), 'case')} changed in what is asked or expected{known}, and "
             f"{'is' if len(changed) == 1 else 'are'} not compared: {listed(changed)}."
         )
     if renamed:
@@ -127,6 +131,12 @@ def _about_trials(cases: pd.DataFrame) -> list[str]:
     if sum(errors):
         without = f"; {counted(errored, 'case')} without a scored trial not compared" if errored else ""
         found.append(f"Errored trials: {errors[0]} in the baseline, {errors[1]} in the candidate{without}.")
+    pairs = cases[cases["difference"].notna() & cases["cluster"].notna()]
+    if len(pairs) > (clusters := pairs["cluster"].nunique()):
+        found.append(
+            f"{counted(len(pairs), 'compared case')} stand in {counted(clusters, 'cluster')}, and a cluster counts as "
+            "one: intervals are wider than that number of separate cases would make them."
+        )
     return found
 
 

@@ -1,7 +1,8 @@
 """Two runs compared by their cases: what changed, is it real, and in what do the runs themselves differ.
 
-Pairs are made by `case_id`; a case whose content changed (`case_hash`) is told apart. Trials are averaged within a
-case, and all statistics are those of `paired`. Nothing is ever matched by position.
+Pairs are made by `case_id`; a case whose content changed (`case_hash`) is told apart, also where its id was made of
+that content. Trials are averaged within a case, and all statistics are those of `paired`. Nothing is compared that was
+matched by position.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .case_comparison import CaseComparison, compare_case
-from .compare_pairs import STATUSES, one_row_per_case, pair_cases, renamed_cases
+from .compare_pairs import STATUSES, edited_ids, one_row_per_case, pair_cases, renamed_cases
 from .compare_tests import ROW, by_tag, by_tool, compared, turned_by_errors
 from .compare_words import MEASURES, notes, sentence
+from .given import one_of, share
 from .history import load_stored
 from .masking import printable
 from .nearmiss import did_you_mean
@@ -91,7 +93,7 @@ class Comparison:
 
         Raises KeyError, with the nearest id, for a case of neither run.
         """
-        found = self.cases.index[self.cases["case_id"] == case_id]
+        found = self.cases.index[self.cases["case_id"] == str(case_id)]
         if not len(found):
             raise KeyError(f"no case {case_id!r} in either run.{did_you_mean(str(case_id), self.cases['case_id'])}")
         return compare_case(self.cases.loc[found[0]], *(_row(side, case_id) for side in self._sides))
@@ -122,14 +124,12 @@ def compare(
     Raises SettingsError for a run that is not there, SchemaError for a frame that holds no results, ValueError for a
     frame of several runs.
     """
-    if on not in MEASURES:
-        raise ValueError(f"on must be 'score' or 'passed', got {on!r}.{did_you_mean(str(on), MEASURES)}")
-    if isinstance(worth_knowing, bool) or not 0 < worth_knowing <= 1:
-        raise ValueError(f"worth_knowing must be above 0 and at most 1, got {worth_knowing!r}")
+    one_of("on", on, tuple(MEASURES))
+    worth_knowing = share("worth_knowing", worth_knowing)
     sides = [
         _side(name, run, results_dir) for name, run in (("baseline", baseline), ("candidate", candidate))
     ]  # fmt: skip
-    return _compare(*sides, on=on, worth_knowing=float(worth_knowing))
+    return _compare(*sides, on=on, worth_knowing=worth_knowing)
 
 
 def compare_stored(
@@ -169,6 +169,8 @@ def _compare(baseline: _Side, candidate: _Side, *, on: str, worth_knowing: float
     import pandas as pd
 
     one, other = one_row_per_case(baseline[0]), one_row_per_case(candidate[0])
+    edited = edited_ids(one, other)
+    one = one.rename(index=edited)
     cases = pair_cases(one, other, on=on)
     row, test = compared(cases, on, worth_knowing)
     turning = turned_by_errors(cases, on, worth_knowing, row["verdict"])
@@ -176,7 +178,7 @@ def _compare(baseline: _Side, candidate: _Side, *, on: str, worth_knowing: float
     ids = {"baseline_run": baseline[1].run_id, "candidate_run": candidate[1].run_id}
     summary = pd.DataFrame([{**{name: row[name] for name in ROW}, **counts, **ids}])
     warnings = notes(
-        cases, baseline[1], candidate[1], turning=turning, renamed=renamed_cases(cases, one, other)
+        cases, baseline[1], candidate[1], turning=turning, renamed=renamed_cases(cases, one, other), edited=edited
     )  # fmt: skip
     return Comparison(
         baseline=baseline[1].run_id,

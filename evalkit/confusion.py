@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .schema import conform
-from .tallies import by_run, counted_rows, group_sums, in_order, run_facts, with_rates
+from .schema import conform, needs_frame
+from .tallies import by_run, counted_rows, group_sums, grouping, in_order, run_facts, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +27,15 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     """How often each tool was called where each was expected: expected tools down, what was called across, in trials.
 
     Behind the tools stand `none`, `(unknown)` (a name that was not offered) and `(unparsable)` (no readable call), and
-    where they occur `(call in text)` and `(not known)`. The cells add up to the scored tool-choice trials. Cells in
-    which a call passed as a secondary tool are listed in `.attrs["secondary"]`, as [expected, actual] pairs.
+    where they occur `(call in text)` and `(not known)`. The cells add up to the scored tool-choice trials.
+
+    How many trials of a cell passed stands in `.attrs["passed"][expected][actual]`; the others did not: the right tool
+    may have had wrong arguments, another one may have been acceptable. Cells in which a call passed as a secondary tool
+    are listed in `.attrs["secondary"]`, as [expected, actual] pairs.
     """
     import pandas as pd
 
+    needs_frame(results)
     rows = conform(results[[name for name in results.columns if name in _USED]], columns=_NEEDED)
     rows = rows[rows["passed"].notna() & rows["expected_tool"].notna()]
     called = rows["outcome"].map(_INSTEAD).fillna(rows["actual_tool"]).fillna(NOT_KNOWN).astype("str")
@@ -45,6 +49,9 @@ def tool_confusion(results: pd.DataFrame) -> pd.DataFrame:
     table.index.name, table.columns.name = "expected_tool", "actual_tool"
     accepted = pd.DataFrame({"expected": rows["expected_tool"], "actual": called})[rows["outcome"] == "secondary"]
     table.attrs["secondary"] = sorted([str(one), str(other)] for one, other in set(accepted.itertuples(index=False)))
+    passed = pd.crosstab(rows["expected_tool"], called, rows["passed"].astype("int64"), aggfunc="sum")
+    passed = passed.reindex(index=table.index, columns=table.columns).fillna(0).astype("int64")
+    table.attrs["passed"] = {str(name): cells for name, cells in passed.to_dict("index").items()}
     return table
 
 
@@ -53,11 +60,12 @@ def calling_rates(results: pd.DataFrame, *, by: str | Sequence[str] = "run_id") 
 
     Columns: those of `by`, `what` (`over-calling`, of the cases that expect no tool; `under-calling`, of those that
     expect one), `n` (cases with a scored trial), `count` (of them, with trials the means summed), `errors`, `rate` with
-    `ci_low` and `ci_high`, `bound_low` and `bound_high`; by `run_id` also the run's values, as `tool_accuracy`. What a
-    secondary tool allows is neither; a call of the wrong tool, or one written as text, is no under-calling.
+    `ci_low` and `ci_high`, `bound_low` and `bound_high`, `n_effective`; by `run_id` also the run's values, as
+    `tool_accuracy`. What a secondary tool allows is neither; a call of the wrong tool, or one written as text, is no
+    under-calling.
     """
 
-    keys = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    keys = grouping(by)
     facts = run_facts(keys)
     rows = counted_rows(results, [*keys, *(name for name in _NEEDED if name not in keys), *facts])
     rows = rows[rows["expected_tool"].notna()]

@@ -24,11 +24,13 @@ Row = Mapping[str, Any]
 class ToolCounts:
     """Sums over the cases of one expected tool. A case's value is its mean over the scored trials.
 
-    `n` cases with a scored trial, `passed` and `score` their summed means, `squares` of the passed means; `trials`
-    scored, `passed_trials` among them, `errors` errored trials. Over clusters c with n_c cases and sum S_c:
-    `clusters`, `cluster_squares` ΣS_c², `cluster_products` Σn_c·S_c, `cluster_sizes` Σn_c².
+    `cases` in all, `n` cases with a scored trial, `passed` and `score` their summed means, `squares` of the passed
+    means; `trials` scored, `passed_trials` among them, `errors` errored trials. `if_failed`, `if_passed`: the summed
+    means of all cases over all of their trials, had every errored one failed, or passed. Over clusters c with n_c cases
+    and sum S_c: `clusters`, `cluster_squares` ΣS_c², `cluster_products` Σn_c·S_c, `cluster_sizes` Σn_c².
     """
 
+    cases: int = 0
     n: int = 0
     passed: float = 0.0
     score: float = 0.0
@@ -36,6 +38,8 @@ class ToolCounts:
     trials: int = 0
     passed_trials: int = 0
     errors: int = 0
+    if_failed: float = 0.0
+    if_passed: float = 0.0
     clusters: int = 0
     cluster_squares: float = 0.0
     cluster_products: float = 0.0
@@ -52,6 +56,7 @@ class _Case:
 
 
 ALL = "all"
+LATER = frozenset({"if_failed", "if_passed"})  # sums that footers of older versions lack
 
 
 class RunCounts:
@@ -65,7 +70,6 @@ class RunCounts:
         self._clusters: dict[tuple[tuple[str, str | None], str], list[float]] = defaultdict(lambda: [0.0, 0.0])
         self._case = _Case(None, None)
         self._case_id: str | None = None
-        self._cases = 0
         self._outcomes: Counter[str] = Counter()
         self._error_kinds: Counter[str] = Counter()
         self._unknown_reasons: Counter[str] = Counter()
@@ -76,7 +80,6 @@ class RunCounts:
             self._close_case()
             self._case_id = row["case_id"]
             self._case = _Case(row.get("expected_tool"), row.get("cluster"))
-            self._cases += 1
         self._outcomes[row.get("outcome") or "unknown"] += 1
         reason = row.get("finish_reason")
         if isinstance(reason, str) and reason and finish_reasons.meaning(reason) is None:
@@ -95,8 +98,8 @@ class RunCounts:
             yield row
 
     def finish(self) -> dict[str, Any]:
-        """JSON-able totals: `cases` seen, the sums of `ToolCounts` over all, `by_tool` (one entry per expected
-        tool), and how many trials had each outcome (`outcomes`) and each kind of error (`error_kinds`).
+        """JSON-able totals: the sums of `ToolCounts` over all, `by_tool` (one entry per expected tool), and how many
+        trials had each outcome (`outcomes`) and each kind of error (`error_kinds`).
         """
         self._close_case()
         for (group, _), (size, total) in self._clusters.items():
@@ -108,7 +111,7 @@ class RunCounts:
         kinds = {"outcomes": dict(self._outcomes), "error_kinds": dict(self._error_kinds)}
         if self._unknown_reasons:
             kinds["unknown_finish_reasons"] = dict(self._unknown_reasons.most_common(_MOST_REASONS))
-        return {"cases": self._cases, **asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}
+        return {**asdict(self._groups[ALL, None]), "by_tool": by_tool, **kinds}
 
     def _close_case(self) -> None:
         if self._case_id is not None:
@@ -118,16 +121,20 @@ class RunCounts:
 
     def _add_case(self, group: tuple[str, str | None], case: _Case) -> None:
         counts = self._groups[group]
+        passes, all_trials = sum(case.passes), len(case.passes) + case.errors
+        counts.cases += 1
         counts.errors += case.errors
+        counts.if_failed += passes / all_trials
+        counts.if_passed += (passes + case.errors) / all_trials
         if not case.passes:
             return
-        mean = sum(case.passes) / len(case.passes)
+        mean = passes / len(case.passes)
         counts.n += 1
         counts.passed += mean
         counts.squares += mean * mean
         counts.score += sum(case.scores) / len(case.scores)
         counts.trials += len(case.passes)
-        counts.passed_trials += sum(case.passes)
+        counts.passed_trials += passes
         if case.cluster is None:
             _add_cluster(counts, 1, mean)
         else:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .given import whole
 from .html import block, page, table, tag
 from .masking import printable
+from .schema import needs_frame
+from .tallies import cluster_note
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LONG = 500  # characters of a text; the rest is folded
 NOT_KNOWN = "–"
-COUNTS = frozenset({"passed", "failed", "count"})  # of cases: with trials they need not be whole
+COUNTS = frozenset({"passed", "failed", "count", "n_effective"})  # of cases: with trials they need not be whole
 
 
 class FrameView:
@@ -31,10 +34,11 @@ class FrameView:
         numbers = [place for place in range(frame.shape[1]) if _is_number(frame.iloc[:, place])]
         shown = table([str(name) for name in frame.columns], zip(*columns, strict=True), numbers=numbers)
         more = f"{len(frame):,} of {self._total:,} rows" if len(frame) < self._total else ""
-        return str(page(shown, tag("p", more, class_="ek-faint") if more else ""))
+        notes = (tag("p", words, class_="ek-faint") for words in (more, cluster_note(frame)) if words)
+        return str(page(shown, *notes))
 
     def __repr__(self) -> str:
-        return printable(repr(self._frame), lines=True)
+        return printable("\n".join(filter(None, (repr(self._frame), cluster_note(self._frame)))), lines=True)
 
 
 def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:
@@ -42,6 +46,8 @@ def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:
     with two decimals (four where all are small); times to the minute; – where nothing is known. A named
     index becomes columns, any other is left out.
     """
+    needs_frame(frame, "a frame")
+    whole("rows", rows)
     named = [name for name in frame.index.names if name is not None]
     return FrameView(frame.reset_index(named) if named else frame, rows)
 

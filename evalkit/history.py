@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import SchemaError, SettingsError
+from .given import one_of, words
 from .nearmiss import did_you_mean
 from .paths import results_dir as find_results_dir
 from .reading import frames_of, groups_of, one_run
@@ -95,10 +96,7 @@ def load_history(
     SettingsError for a time that is none and for a run, dataset or model that no run has, SchemaError for an unknown
     column.
     """
-    if engine not in ("pandas", "dask"):
-        raise SettingsError(
-            f"engine must be 'pandas' or 'dask', got {engine!r}.{did_you_mean(engine, ('pandas', 'dask'))}"
-        )
+    one_of("engine", engine, ("pandas", "dask"))
     wanted = None if columns is None else _with_counted(columns)
     chosen, folder = Wanted(since, until, dataset, model, runs, all_scorings).choose(results_dir)
     if engine == "dask":
@@ -129,8 +127,7 @@ def problems(*, results_dir: str | Path | None = None, rows: bool = False) -> pd
 
 
 def _with_counted(columns: Sequence[str]) -> list[str]:
-    if isinstance(columns, str):
-        columns = [columns]
+    columns = words("columns", columns)
     for name in columns:
         if name not in NAMES:
             raise SchemaError(

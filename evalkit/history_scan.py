@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from .coded_reading import coded_rows_of, has_one_trial_a_case
 from .codes import CodedRows, one_per_tag
-from .errors import SchemaError, SettingsError
+from .counts import LATER
+from .errors import SchemaError
 from .nearmiss import did_you_mean
 from .runs import Problem, StoredRun, instant, warn_of
 from .schema import NAMES, TIME
@@ -20,10 +21,12 @@ from .tallies import (
     CARRIED,
     FINAL_ANSWER,
     SUMS,
+    are_shared,
     by_run,
     coded_sums,
     coded_tool_sums,
     counted_by,
+    grouping,
     sums_frame,
     with_rates,
 )
@@ -53,28 +56,30 @@ def history_accuracy(
 
     Raises SettingsError and SchemaError as `load_history` and `tool_accuracy`.
     """
-    keys = ["run_id", *dict.fromkeys([by] if isinstance(by, str) else by)]
-    _check(keys, cases)
+    keys, shared = list(dict.fromkeys(["run_id", *grouping(by)])), are_shared(cases)
+    for key in keys:
+        if key not in NAMES:
+            raise SchemaError(f"no column {key!r} to count by.{did_you_mean(key, NAMES)} ek.columns() lists them.")
     chosen, folder = Wanted(since, until, dataset, model, runs, all_scorings).choose(results_dir)
     chosen = [run for run in chosen if run.trials]
-    if cases == "all" and keys == ["run_id", "expected_tool"]:
-        sums = sums_frame(_footer_sums(chosen), keys)
+    problems: list[Problem] = []
+    if not shared and keys == ["run_id", "expected_tool"]:
+        sums = _tool_sums(chosen, keys, problems)
     else:
-        problems: list[Problem] = []
-        sums = (_shared_sums if cases == "shared" else _sums_of)(chosen, keys, problems)
-        warn_of(problems, folder, stacklevel=3)
+        sums = (_shared_sums if shared else _sums_of)(chosen, keys, problems)
+    warn_of(problems, folder, stacklevel=3)
     frame = by_run(with_rates(sums, keys), _facts(chosen), keys)
     frame.attrs["cases"] = cases  # which charts name
     return frame
 
 
-def _check(keys: Sequence[str], cases: str) -> None:
-    for key in keys:
-        if key not in NAMES:
-            raise SchemaError(f"no column {key!r} to count by.{did_you_mean(key, NAMES)} ek.columns() lists them.")
-    if cases not in ("all", "shared"):
-        hint = did_you_mean(str(cases), ("all", "shared"))
-        raise SettingsError(f"cases must be 'all' or 'shared', got {cases!r}.{hint}")
+def _tool_sums(runs: Sequence[StoredRun], keys: list[str], problems: list[Problem]) -> pd.DataFrame:
+    """The sums of each tool from the footers; of runs whose footers lack some of today's sums, from their rows."""
+    import pandas as pd
+
+    whole = [run for run in runs if run.description["counts"].keys() >= LATER]
+    older = [run for run in runs if not run.description["counts"].keys() >= LATER]
+    return pd.concat([sums_frame(_footer_sums(whole), keys), _sums_of(older, keys, problems)], ignore_index=True)
 
 
 def _footer_sums(runs: Sequence[StoredRun]) -> Iterator[tuple[object, ...]]:

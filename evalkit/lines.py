@@ -19,6 +19,7 @@ from .records import Usage
 from .review_table import reviews
 from .reviewers import is_judge
 from .runs import going_on, how_to_resume
+from .tallies import clustered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,11 +62,12 @@ def summary_lines(description: Mapping[str, Any]) -> list[str]:
     lines = ["--- Summary ---", f"{passed}   {score}   Errors: {totals['errors']}{_kinds(counts['error_kinds'])}"]
     if trials > 1:
         lines.append(f"{trials} trials of each case; a case counts once, with the mean of its trials.")
+    if totals["n_effective"] < n - 1e-9:
+        said = clustered(n, totals["n_effective"])
+        lines.append(f"{said[0].upper()}{said[1:]}.")
     if totals["errors"] and n:
         bounds = f"{percent(totals['bound_low'])}–{percent(totals['bound_high'])} %"
-        lines.append(
-            f"Errors are not failures: had every errored trial failed or passed, it would be {bounds} of trials."
-        )
+        lines.append(f"Errors are not failures: had every errored trial failed or passed, it would be {bounds}.")
     return lines + _notes(description)
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .errors import SettingsError
-from .nearmiss import did_you_mean
 from .shared_cases import shared_rows
 from .stats import effective_size, wilson
 from .tallies import (
+    CLUSTERED,
     RUN_FACTS,
+    are_shared,
     by_run,
     counted_rows,
     group_sums,
+    grouping,
     in_order,
     run_facts,
     tool_sums,
@@ -36,9 +38,9 @@ def summarize(results: Results) -> pd.DataFrame:
 
     Columns: `run_id`, the run's values and fingerprints, `total` (cases), `n` (cases with a scored trial), `passed`
     and `failed` (cases; with trials the means over a case's trials, summed), `errors` (errored trials), `pass_rate`
-    with `ci_low` and `ci_high` (Wilson, 95 %, by case or cluster), `bound_low` and `bound_high` (if every errored
-    trial had failed or passed), `average_score`, `trials` (finished ones), and `truncated`, `call_in_text`: how many
-    trials were of that kind.
+    with `ci_low` and `ci_high` (Wilson, 95 %, by case or cluster), `bound_low` and `bound_high` (the same mean over all
+    cases, if every errored trial had failed or passed), `average_score`, `trials` (finished ones), `truncated` and
+    `call_in_text` (how many trials were of that kind), and `n_effective` (see `tool_accuracy`).
 
     Rates are NA for a run without a scored trial. `results` may be a dask DataFrame (`load_history(engine="dask")`).
     """
@@ -50,17 +52,18 @@ def tool_accuracy(results: Results, *, by: str | Sequence[str] = "run_id", cases
 
     Columns: those of `by`, `expected_tool`, `n` (cases with a scored trial), `passed` (with trials: the means over a
     case's trials, summed), `errors` (errored trials), `accuracy` with `ci_low` and `ci_high` (Wilson, 95 %, by case or
-    cluster), `bound_low` and `bound_high` (by trial, if every errored one had failed or passed), `mean_score`. By
-    `run_id` also the run's `dataset`, `model`, `label`, `started_at` and fingerprints. Final answers, which expect no
-    tool, are counted under `(final answer)`.
+    cluster), `bound_low` and `bound_high` (the same mean over all cases, if every errored trial had failed or passed),
+    `mean_score`, `n_effective` (how many independent cases the interval rests on: n, or fewer where cases share a
+    cluster and stand or fall together). By `run_id` also the run's `dataset`, `model`, `label`, `started_at` and
+    fingerprints. Final answers, which expect no tool, are counted under `(final answer)`.
 
     `cases="shared"` counts only cases that stand with the same content in every run of their dataset. `results` may
     be a dask DataFrame as long as `by` has `run_id`. Rates are NA where nothing was scored.
 
     Raises SchemaError for an unknown column, SettingsError for another word as `cases`.
     """
-    keys = [key for key in _listed(by) if key != "expected_tool"]
-    return _rates(results, keys, [*keys, "expected_tool"], _check_cases(cases), _tool_sums)
+    keys = [key for key in grouping(by) if key != "expected_tool"]
+    return _rates(results, keys, [*keys, "expected_tool"], are_shared(cases), _tool_sums)
 
 
 def accuracy(results: Results, *, by: str | Sequence[str], cases: str = "all") -> pd.DataFrame:
@@ -72,33 +75,33 @@ def accuracy(results: Results, *, by: str | Sequence[str], cases: str = "all") -
 
     Raises as `tool_accuracy`.
     """
-    keys = _listed(by)
-    return _rates(results, keys, keys, _check_cases(cases), _group_sums)
+    keys = grouping(by)
+    return _rates(results, keys, keys, are_shared(cases), _group_sums)
 
 
 def rates(sums: dict[str, Any]) -> dict[str, Any]:
     """The rate of `counts.ToolCounts` sums with everything a reader needs to believe it.
 
-    Keys: `n`, `passed`, `failed`, `errors`, `pass_rate`, `ci_low`, `ci_high` (95 %), `bound_low`, `bound_high` (by
-    trial, if every errored trial had failed or passed), `average_score`. Rates are NaN where nothing was scored.
+    Keys: `n`, `passed`, `failed`, `errors`, `pass_rate`, `ci_low`, `ci_high` (95 %), `bound_low`, `bound_high` (if
+    every errored trial had failed or passed), `average_score`, `n_effective`. Rates are NaN where nothing was scored.
     """
     nan = float("nan")
-    n, passed, trials, errors = sums["n"], sums["passed"], sums["trials"], sums["errors"]
+    n, passed, cases = sums["n"], sums["passed"], sums["cases"]
     rate = passed / n if n else nan
-    clustered = (sums[name] for name in ("clusters", "cluster_squares", "cluster_products", "cluster_sizes"))
-    low, high = wilson(rate, effective_size(n, rate, sums["squares"], *clustered) if n else 0)
-    everything = trials + errors
+    size = effective_size(n, rate, sums["squares"], *(sums[name] for name in CLUSTERED)) if n else 0
+    low, high = wilson(rate, size)
     return {
         "n": n,
         "passed": passed,
         "failed": n - passed,
-        "errors": errors,
+        "errors": sums["errors"],
         "pass_rate": rate,
         "ci_low": low,
         "ci_high": high,
-        "bound_low": sums["passed_trials"] / everything if everything else nan,
-        "bound_high": (sums["passed_trials"] + errors) / everything if everything else nan,
+        "bound_low": sums["if_failed"] / cases if cases else nan,
+        "bound_high": sums["if_passed"] / cases if cases else nan,
         "average_score": sums["score"] / n if n else nan,
+        "n_effective": size,
     }
 
 
@@ -114,6 +117,8 @@ class EvalSummary:
     average_score: float | None
     ci_low: float | None = None
     ci_high: float | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
     results: pd.DataFrame = field(repr=False, compare=False, default=None)
 
     @classmethod
@@ -125,7 +130,7 @@ class EvalSummary:
                 f"EvalSummary is of one run, got results of {len(table)} runs: ek.summarize gives a row for each"
             )
         row = table.iloc[0]
-        names = ("pass_rate", "average_score", "ci_low", "ci_high")
+        names = ("pass_rate", "average_score", "ci_low", "ci_high", "bound_low", "bound_high")
         known = {name: None if row[name] != row[name] else float(row[name]) for name in names}
         return cls(
             total=int(row["total"]), passed=_whole(row["passed"]), failed=_whole(row["failed"]),
@@ -185,7 +190,7 @@ def _totals(results: pd.DataFrame) -> pd.DataFrame:
     counts = pd.DataFrame(kinds).astype("int64").groupby(rows["run_id"], sort=False).sum().reset_index()
     facts = rows.drop_duplicates("run_id")[["run_id", *RUN_FACTS]]
     frame = facts.merge(given, on="run_id").merge(counts, on="run_id")
-    return frame[["run_id", *RUN_FACTS, "total", "n", "passed", "failed", "errors", *SHARES, *COUNTS]]
+    return frame[["run_id", *RUN_FACTS, "total", "n", "passed", "failed", "errors", *SHARES, *COUNTS, "n_effective"]]
 
 
 def _whole_runs(results: Results, count: Any, *given: Any) -> pd.DataFrame:
@@ -200,16 +205,6 @@ def _whole_runs(results: Results, count: Any, *given: Any) -> pd.DataFrame:
 
 def _is_dask(results: Any) -> bool:
     return type(results).__module__.startswith("dask")
-
-
-def _listed(by: str | Sequence[str]) -> list[str]:
-    return [by] if isinstance(by, str) else list(dict.fromkeys(by))
-
-
-def _check_cases(cases: str) -> bool:
-    if cases in ("all", "shared"):
-        return cases == "shared"
-    raise SettingsError(f"cases must be 'all' or 'shared', got {cases!r}.{did_you_mean(str(cases), ('all', 'shared'))}")
 
 
 def _whole(number: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 def nearest(word: str, allowed: Iterable[str]) -> str | None:
     """The allowed word closest to `word`, or None where none is close. Letter case does not count."""
     by_folded = {name.casefold(): name for name in allowed}
-    found = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(str(word).casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
 
 

@@ -50,6 +50,8 @@ def results_dir(results_dir: str | Path | None = None, start: str | Path | None 
     agree); without that, `results/` in the project, and outside any project `results/` in the working folder.
     """
     if results_dir is not None:
+        if not isinstance(results_dir, str | Path):
+            raise TypeError(f"results_dir must be the path of a folder, got {results_dir!r:.80}")
         return _given(_folder(results_dir), start)
     home = project_dir(start) or Path(os.path.abspath(start if start is not None else Path.cwd()))
     wanted = os.environ.get(RESULTS_VARIABLE, "").strip() or "results"

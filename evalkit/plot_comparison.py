@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .errors import SettingsError
 from .plot_style import ALL, FEW, GREY, PALETTE, new_axes, note, nothing, percent, row_labels, tidy
 from .plot_text import labels, plain
 
@@ -25,6 +26,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     The row `(all)` stands on top. Lines are 95 % intervals, points with fewer than 10 cases are hollow; on the right
     stands the difference with its own interval. Of more than 30 tools those are drawn that differ most.
     """
+    if not hasattr(comparison, "tools"):
+        raise SettingsError(f"a comparison is needed, as ek.compare gives it, got {type(comparison).__name__}")
     rows, left_out = _rows(comparison)
     ax = new_axes(ax, WIDTH, height(len(rows)))
     if not rows or not rows[0]["n"]:
@@ -42,6 +45,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     plain(ax.text(1.03, -0.75, "difference", fontsize="small", color=GREY, transform=ax.get_yaxis_transform()))
     tidy(ax, "top", "right", "left")
     notes = ["○ baseline, ◇ candidate", "lines: 95 % intervals", f"hollow: n < {FEW}"]
+    if any(row["units"] < row["n"] for row in rows):
+        notes.append("intervals are wider where cases share a cluster")
     if left_out:
         notes.append(f"{left_out} tools that differ less are left out")
     note(ax.xaxis, _MEASURES[comparison.on], notes)

@@ -18,6 +18,7 @@ from .plot_style import (
     Look,
     cases_named,
     counted,
+    drawable,
     interval,
     legend,
     need,
@@ -29,6 +30,7 @@ from .plot_style import (
     tidy,
 )
 from .plot_text import labels, plain
+from .tallies import cluster_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,7 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
 
     Raises SchemaError where a column is missing, ValueError for another word as `cases`.
     """
+    drawable(frame, most)
     named_cases = cases_named(frame, cases)
     if not len(frame):
         return nothing(new_axes(ax, 7, 3), "no cases")
@@ -65,7 +68,8 @@ def tool_accuracy(frame: pd.DataFrame, *, cases: str | None = None, most: int = 
     hollow = f"hollow: fewer than {FEW} cases" if ((rows["n"] > 0) & (rows["n"] < FEW)).any() else ""
     dotted = "dotted: if every errored trial had failed or passed" if _errors(rows).any() else ""
     starts = TIMES if len(groups) > 1 and "started_at" in rows else ""
-    note(ax.xaxis, f"accuracy, {named_cases} (95 % intervals)", [hollow, dotted, which, starts, kept])
+    notes = [hollow, dotted, cluster_note(rows), which, starts, kept]
+    note(ax.xaxis, f"accuracy, {named_cases} (95 % intervals)", notes)
     return ax
 
 

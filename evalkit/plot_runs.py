@@ -13,6 +13,7 @@ from .plot_style import (
     INK,
     PALETTE,
     TIMES,
+    drawable,
     legend,
     need,
     new_axes,
@@ -24,8 +25,8 @@ from .plot_style import (
 )
 from .plot_text import label, plain
 from .schema import KEY, conform
-from .stats import wilson
-from .tallies import counted_rows, group_sums, with_rates
+from .stats import independent, wilson
+from .tallies import cluster_note, counted_rows, group_sums, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +63,7 @@ def outcomes(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -
 
     Raises SchemaError where `results` is no results frame.
     """
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
     frame, runs, kept = _newest(results, ("outcome", "dataset", "case_hash", "cluster", "score"), most)
@@ -80,13 +82,18 @@ def outcomes(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -
         _write_shares(ax, shares, start, name)
         start = [before + share for before, share in zip(start, shares, strict=True)]
         handles.append(bar)
-    _beside(ax, _pass_rates(frame, runs))
+    rates = with_rates(group_sums(counted_rows(frame, ["run_id"]), ["run_id"]), ["run_id"]).set_index("run_id")
+    _beside(ax, [_pass_rate(one) for one in rates.loc[runs["run_id"]].to_dict("records")])
     tidy(ax, "top", "right", "left")
     percent(ax.xaxis)
     ax.set_xlim(0, 1)
     names = [label(str(name).replace("_", " "), 20) for name in counts.columns]
     legend(ax, handles, names, row=True)
-    note(ax.xaxis, "share of trials  ·  beside it: cases passed (95 % interval), n cases", [TIMES, kept])
+    note(
+        ax.xaxis,
+        "share of trials  ·  beside it: cases passed (95 % interval), n cases",
+        [TIMES, cluster_note(rates), kept],
+    )
     return ax
 
 
@@ -99,29 +106,35 @@ def scores(results: pd.DataFrame, *, most: int = 30, ax: Axes | None = None) -> 
 
     Raises SchemaError where `results` is no results frame.
     """
+    import pandas as pd
+
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
-    frame, runs, kept = _newest(results, ("score",), most)
+    frame, runs, kept = _newest(results, ("score", "cluster"), most)
     ax = new_axes(ax, 8, 1.2 + 0.4 * len(runs))
     row_labels(ax, run_names(runs))
     scored = frame[frame["score"].notna()]
-    means = scored.groupby(["run_id", "case_id"], sort=True)["score"].mean()
-    beside = []
+    means = scored.groupby(["run_id", "case_id"], sort=True).agg({"score": "mean", "cluster": "first"}).reset_index()
+    beside, sizes = [], []
     for place, run_id in enumerate(runs["run_id"]):
-        known = means[means.index.get_level_values("run_id") == run_id].to_numpy()
+        known = means[means["run_id"] == run_id]
+        values = known["score"].to_numpy()
+        sizes.append((len(known), independent(values, known["cluster"])))
         errors = int(frame.loc[frame["run_id"] == run_id, "score"].isna().sum())
-        beside.append(_score_row(ax, place, known) + _errors(errors))
+        beside.append(_score_row(ax, place, values, sizes[-1][1]) + _errors(errors))
     _beside(ax, beside)
     tidy(ax, "top", "right", "left")
     percent(ax.xaxis)
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlim(-0.04, 1.04)
     few = means.groupby("run_id").size().lt(FEW).any()
+    clusters = cluster_note(pd.DataFrame(sizes, columns=["n", "n_effective"]))
     hollow = f"hollow: fewer than {FEW} cases" if few else ""
     note(
         ax.xaxis,
         "score of a case (area: share of the run's cases)  ·  line: mean, 95 % interval",
-        [TIMES, hollow, kept],
+        [TIMES, hollow, clusters, kept],
     )
     return ax
 
@@ -135,6 +148,7 @@ def latency_and_cost(results: pd.DataFrame, *, most: int = 30, ax: Axes | None =
 
     Raises SchemaError where `results` is no results frame.
     """
+    drawable(results, most)
     if not len(results):
         return nothing(new_axes(ax, 8, 3), "no runs")
     frame, runs, kept = _newest(results, ("latency_s", "cost_usd", "judge_cost_usd"), most)
@@ -187,16 +201,12 @@ def _outcome_counts(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return counts[names]
 
 
-def _pass_rates(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
-    rates = with_rates(group_sums(counted_rows(frame, ["run_id"]), ["run_id"]), ["run_id"]).set_index("run_id")
-    words = []
-    for one in rates.loc[runs["run_id"]].to_dict("records"):
-        rate = "no cases"
-        if one["n"]:
-            middle, low, high = (100 * one[name] for name in ("accuracy", "ci_low", "ci_high"))
-            rate = f"{middle:.0f} % ({low:.0f}–{high:.0f} %), n {one['n']}"
-        words.append(rate + _errors(int(one["errors"])))
-    return words
+def _pass_rate(one: dict[str, Any]) -> str:
+    rate = "no cases"
+    if one["n"]:
+        middle, low, high = (100 * one[name] for name in ("accuracy", "ci_low", "ci_high"))
+        rate = f"{middle:.0f} % ({low:.0f}–{high:.0f} %), n {one['n']}"
+    return rate + _errors(int(one["errors"]))
 
 
 def _write_shares(ax: Axes, shares: Sequence[float], start: Sequence[float], name: str) -> None:
@@ -214,7 +224,7 @@ def _write_shares(ax: Axes, shares: Sequence[float], start: Sequence[float], nam
             )
 
 
-def _score_row(ax: Axes, place: int, known: Any) -> str:
+def _score_row(ax: Axes, place: int, known: Any, size: float) -> str:
     import numpy as np
 
     if not len(known):
@@ -223,7 +233,7 @@ def _score_row(ax: Axes, place: int, known: Any) -> str:
     bins, counts = np.unique(np.round(known, 1), return_counts=True)
     ax.scatter(bins, [place] * len(bins), s=320 * counts / len(known), color=PALETTE[5], alpha=0.55, linewidths=0)
     mean = float(known.mean())
-    low, high = wilson(min(1.0, max(0.0, mean)), len(known))
+    low, high = wilson(min(1.0, max(0.0, mean)), size)
     ax.hlines(place, low, high, colors=INK, linewidth=1.2, zorder=3)
     faces = "white" if len(known) < FEW else INK
     ax.scatter([mean], [place], s=26, marker="D", facecolors=faces, edgecolors=INK, linewidths=1, zorder=4)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.ticker import PercentFormatter
 
-from .errors import SchemaError
+from .errors import SchemaError, SettingsError
+from .given import one_of, whole
 from .nearmiss import did_you_mean
 from .plot_text import plain
+from .schema import needs_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +75,8 @@ def looks(series: Mapping[Any, object]) -> dict[Any, Look]:
 
 def figure_of(artist: Artist) -> Figure:
     """The figure that an artist stands in; ValueError where it was taken out of it."""
+    if not hasattr(artist, "get_figure"):
+        raise SettingsError(f"a chart is needed: the Axes that ek.plot gives, or a Figure; got {type(artist).__name__}")
     figure = artist.get_figure(root=True)
     if figure is None:
         raise ValueError("these axes were removed from their figure: draw the chart again")
@@ -81,7 +85,11 @@ def figure_of(artist: Artist) -> Figure:
 
 def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """`ax` itself, or the axes of a new pyplot figure (which a notebook shows once, and a script by `plt.show()`)."""
+    from matplotlib.axes import Axes as AnyAxes
+
     if ax is not None:
+        if not isinstance(ax, AnyAxes):
+            raise SettingsError(f"ax must be matplotlib Axes, got {type(ax).__name__}: figure.subplots() gives some")
         return ax
     from matplotlib import pyplot
 
@@ -177,6 +185,12 @@ def counted(values: Iterable[float], word: str = "n") -> str:
     return f"{word} {low}" if low == high else f"{word} {low}–{high}"
 
 
+def drawable(frame: Any, most: int) -> None:
+    """Raise SchemaError for what is no frame, SettingsError where `most` is no number of rows."""
+    needs_frame(frame, "a frame to draw")
+    whole("most", most)
+
+
 def need(frame: pd.DataFrame, columns: Iterable[str], made_by: str) -> None:
     """Raise SchemaError where the frame lacks a column, with what makes such a frame."""
     given = [str(name) for name in frame.columns]
@@ -190,9 +204,7 @@ def cases_named(frame: pd.DataFrame, cases: str | None) -> str:
     """Over which cases rates were taken, in words: as the caller says, else as the frame says, else all."""
     allowed = {"all": "all cases", "shared": "cases shared by all runs shown"}
     said = cases if cases is not None else str(frame.attrs.get("cases", "all"))
-    if said not in allowed:
-        raise ValueError(f"cases must be 'all' or 'shared', got {said!r}.{did_you_mean(said, allowed)}")
-    return allowed[said]
+    return allowed[one_of("cases", said, tuple(allowed))]
 
 
 def _hash(name: Hashable) -> int:

@@ -18,6 +18,7 @@ from .plot_style import (
     Look,
     cases_named,
     counted,
+    drawable,
     figure_of,
     legend,
     looks,
@@ -30,6 +31,7 @@ from .plot_style import (
     tidy,
 )
 from .plot_text import labels, listed, plain
+from .tallies import cluster_note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +63,7 @@ def accuracy_over_time(
 
     Raises SchemaError where a column is missing, ValueError for another word as `cases`.
     """
+    drawable(frame, most)
     named_cases = cases_named(frame, cases)
     if not len(frame):
         return nothing(new_axes(ax, 7.5, 3), "no runs")
@@ -269,6 +272,7 @@ def _notes(rows: pd.DataFrame, undated: Sequence[str]) -> list[str]:
         "×: no cases" if (rows["n"] == 0).any() else "",
         f"stopped early: {listed(partial)}" if len(partial) else "",
         f"without a start time, not drawn: {listed(undated)}" if undated else "",
+        cluster_note(rows),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .errors import SettingsError
+from .given import whole
 from .stats import pass_at_k, pass_hat_k
 from .tallies import counted_rows, group_sums
 
@@ -24,8 +24,8 @@ def flaky(results: pd.DataFrame, *, k: int | None = None) -> pd.DataFrame:
     """
     import numpy as np
 
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise SettingsError(f"k must be a whole number of trials from 1, got {k!r}")
+    if k is not None:
+        whole("k", k, " of trials")
     rows = counted_rows(results, ["run_id", "case_id", "expected_tool"])
     sums = group_sums(rows, ["run_id", "case_id"]).rename(columns={"passed": "pass_share"})
     tools = rows.drop_duplicates(["run_id", "case_id"])[["run_id", "case_id", "expected_tool"]]

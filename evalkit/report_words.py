@@ -122,9 +122,11 @@ def _passes(row: Any) -> str:
         errors = f" ({counted(int(row['errors']), 'error')})" if row else ""
         return f"has no scored trial{errors}"
     errors = f", {counted(int(row['errors']), 'errored trial')} apart" if row["errors"] else ""
+    size = row["n_effective"]
+    shared = f", as wide as of {size:,.3g} cases, since some share a cluster" if size < row["n"] - 1e-9 else ""
     return (
         f"passes {row['passed']:,.4g} of {counted(int(row['n']), 'case')} ({row['pass_rate']:.0%}, 95 % interval "
-        f"{row['ci_low']:.0%} to {row['ci_high']:.0%}{errors})"
+        f"{row['ci_low']:.0%} to {row['ci_high']:.0%}{shared}{errors})"
     ).replace("%", " %").replace("  %", " %")  # fmt: skip
 
 

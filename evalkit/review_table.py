@@ -17,6 +17,7 @@ TYPES = {
     "error_kind": "str", "error": "str",
     "judge_model": "str", "self_judged": "boolean", "prompt_hash": "str", "form": "str", "reply": "str",
     "attempts": "Int64", "input_tokens": "Int64", "output_tokens": "Int64", "cost_usd": "float64",
+    "case_passed": "boolean",
 }  # fmt: skip
 
 
@@ -27,17 +28,18 @@ def reviews(results: pd.DataFrame) -> pd.DataFrame:
     it reached no verdict, which `error_kind` and `error` then say; `parameters`, JSON, by which it judged (of long ones
     the fingerprint; NA in older runs). Of judges also the `choice`, `judge_model`,
     whether the model judged itself (`self_judged`), `prompt_hash` (equal for cases that are judged alike), the `form`
-    of the reply (json_schema, tool_call, text), the `reply` as it came, and `attempts`, tokens and `cost_usd`.
+    of the reply (json_schema, tool_call, text), the `reply` as it came, and `attempts`, tokens and `cost_usd`. Last
+    `case_passed`: the case's verdict, which all its reviewers make together.
 
     A trial without reviews (a failed request, a tool call in place of an answer) has no row.
     """
     import pandas as pd
 
     results = conform(results)
-    columns = results[["run_id", "case_id", "trial", "reviews"]].itertuples(index=False)
+    columns = results[["run_id", "case_id", "trial", "passed", "reviews"]].itertuples(index=False)
     rows = [
-        _row((run_id, case_id, trial), position, review)
-        for run_id, case_id, trial, text in columns
+        {**_row((run_id, case_id, trial), position, review), "case_passed": passed}
+        for run_id, case_id, trial, passed, text in columns
         if isinstance(text, str)
         for position, review in enumerate(json.loads(text), start=1)
     ]

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import SchemaError
+from .paths import results_dir as find_results_dir
 from .run_differences import RunAbout, run_differences, stored_by_id
+from .schema import needs_frame
 from .tallies import FINGERPRINTS
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ def run_changes(runs: pd.DataFrame, *, results_dir: str | Path | None = None) ->
     """
     import pandas as pd
 
+    needs_frame(runs, "a frame of runs")
+    results_dir = find_results_dir(results_dir)
     missing = [name for name in NEEDED if name not in runs.columns]
     if missing:
         raise SchemaError(f"the frame has no column {', '.join(map(repr, missing))}: ek.list_runs() gives one that has")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import journal, store
-from .counts import RunCounts, ToolCounts
+from .counts import LATER, RunCounts, ToolCounts
 from .errors import SettingsError
 from .masking import printable
 from .nearmiss import nearest
@@ -28,7 +28,7 @@ JOURNAL_DIR = ".journal"
 
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-_SUMS = frozenset({"cases", "by_tool", "outcomes", "error_kinds", *asdict(ToolCounts())})
+_SUMS = frozenset({"by_tool", "outcomes", "error_kinds", *asdict(ToolCounts())} - LATER)  # what lists of runs need
 
 
 class HistoryWarning(UserWarning):

@@ -112,11 +112,11 @@ def columns() -> pd.DataFrame:
     return pd.DataFrame(COLUMNS)
 
 
-def needs_frame(given: Any) -> None:
+def needs_frame(given: Any, what: str = "a results frame") -> None:
     """Raise SchemaError for what is no frame at all, such as a run's name in place of its results."""
     if not hasattr(given, "columns"):
-        hint = f": ek.load_run({given!r:.80}) gives one" if isinstance(given, str) else ""
-        raise SchemaError(f"a results frame is needed, got {type(given).__name__}{hint}")
+        hint = f": ek.load_run({given!r:.80}) gives one" if isinstance(given, str) and "results" in what else ""
+        raise SchemaError(f"{what} is needed, got {type(given).__name__}{hint}")
 
 
 def conform(frame: pd.DataFrame, *, columns: Iterable[str] | None = None) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .dates import read_iso
 from .errors import SettingsError
+from .given import words
 from .nearmiss import did_you_mean
 from .paths import results_dir as find_results_dir
 from .runs import EARLIEST, Problem, StoredRun, meant, newest_scorings, scan, warn_of
@@ -41,14 +42,14 @@ class Wanted:
         folder = find_results_dir(results_dir)
         found, problems = scan(folder)
         if self.runs is not None:
-            named = {run.run_id: run for run in (meant(word, found, folder) for word in _listed(self.runs))}
+            named = {run.run_id: run for run in (meant(word, found, folder) for word in words("runs", self.runs))}
             chosen = sorted(named.values(), key=lambda run: (run.started_at or EARLIEST, run.run_id), reverse=True)
             problems = [problem for problem in problems if problem.left_out or _is_of(problem, chosen)]
         else:
             chosen = found if self.all_scorings else newest_scorings(found)
-        for name, words in (("dataset", self.dataset), ("model", self.model)):
-            if words is not None:
-                chosen = _having(name, _listed(words), chosen, found, folder)
+        for name, given in (("dataset", self.dataset), ("model", self.model)):
+            if given is not None:
+                chosen = _having(name, words(name, given), chosen, found, folder)
         if first is not None:
             chosen = [run for run in chosen if run.started_at is not None and run.started_at >= first]
         if after is not None:
@@ -95,7 +96,3 @@ def _having(
 
 def _is_of(problem: Problem, chosen: list[StoredRun]) -> bool:
     return any(problem.path in (run.path, run.journal) for run in chosen)
-
-
-def _listed(words: Words) -> list[str]:
-    return [words] if isinstance(words, str) else list(words)

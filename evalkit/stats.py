@@ -87,6 +87,22 @@ def effective_sizes(
         return np.where(count >= cases, cases, np.where(unmeasured, count, size))
 
 
+def independent(values: Floats, clusters: Any) -> float:
+    """How many independent ones these values are worth (see `effective_size`); without a cluster each is one."""
+    import numpy as np
+    import pandas as pd
+
+    n = len(values)
+    codes, names = pd.factorize(np.asarray(clusters, dtype=object))
+    codes = np.where(codes < 0, len(names) + np.arange(n), codes)
+    counts, sums = np.bincount(codes).astype("float64"), np.bincount(codes, weights=values)
+    sums, counts = sums[counts > 0], counts[counts > 0]
+    return effective_size(
+        n, float(values.mean()) if n else 0.0, float((values**2).sum()), len(counts),
+        float((sums**2).sum()), float((sums * counts).sum()), float((counts**2).sum()),
+    )  # fmt: skip
+
+
 def holm(p_values: ArrayLike) -> Floats:
     """The p values adjusted for being one family, in the order given; NaN stays NaN and is not of the family.
 

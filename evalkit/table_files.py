@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .exports import safe_cells
+from .given import words
 from .masking import printable, unlinked
 from .nearmiss import did_you_mean
 from .paths import check_file_name, results_part, write_whole
+from .schema import needs_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +42,9 @@ def export_table(
 
     Raises ValueError for an unknown format and for a name that is no plain file name.
     """
+    needs_frame(frame, "a frame to write")
     check_file_name(name, "a table's name")
-    formats = (formats,) if isinstance(formats, str) else tuple(formats)
+    formats = tuple(words("formats", formats))
     for form in formats:
         if form not in ENDINGS:
             raise ValueError(f"unknown format {form!r}: {', '.join(ENDINGS)}.{did_you_mean(str(form), ENDINGS)}")

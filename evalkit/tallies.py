@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from .codes import CodedRows, are_unlike, coded, compact, grouped, recoded, refined, tags_in
 from .counts import ToolCounts
-from .errors import SchemaError
+from .errors import SchemaError, SettingsError
+from .given import one_of, words
 from .nearmiss import did_you_mean
 from .schema import REQUIRED, conform, needs_frame
 from .stats import effective_sizes, wilson_bounds
@@ -28,7 +29,9 @@ RUN_FACTS = ("dataset", "model", "label", "status", "started_at", "rescored_from
 CARRIED = ("dataset", "model", "label", "started_at", *FINGERPRINTS)
 COUNTED = ("dataset", "case_hash", "cluster", "score")  # beside the key, `passed` and the grouping columns
 SUMS = tuple(field.name for field in fields(ToolCounts))
-RATES = ("n", "passed", "errors", "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score")
+WHOLE = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
+CLUSTERED = ("clusters", "cluster_squares", "cluster_products", "cluster_sizes")
+_MEASURES = {*SUMS, "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score", "n_effective"}
 ALL = "(all)"
 FINAL_ANSWER = "(final answer)"
 
@@ -51,6 +54,20 @@ def counted_rows(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return one_row_per_tag(rows) if "tags" in by else rows
 
 
+def grouping(by: Any) -> list[str]:
+    """The names of the columns to group by, each once. Raises SettingsError for what none can be."""
+    names = words("by", by)
+    for name in names:
+        if name in _MEASURES:
+            raise SettingsError(f"by={name!r} cannot group: it is what is counted. Group by another of ek.columns()")
+    return names
+
+
+def are_shared(cases: Any) -> bool:
+    """Whether only shared cases count, as `cases` says. Raises SettingsError for another word."""
+    return one_of("cases", cases, ("all", "shared")) == "shared"
+
+
 def one_row_per_tag(rows: pd.DataFrame) -> pd.DataFrame:
     """Each row once for each of its tags, NA where it has none."""
     import pandas as pd
@@ -62,7 +79,7 @@ def one_row_per_tag(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """One row per group of `rows` (see `counted_rows`): the grouping columns, then `cases`, then the sums."""
+    """One row per group of `rows` (see `counted_rows`): the grouping columns, then the sums."""
     return coded_sums(coded(rows, (*counted_by(by), *by)), by)
 
 
@@ -89,6 +106,7 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
     trials = per_case(scored)
     passes, errors = per_case(np.where(scored, rows.passed, 0.0)), per_case(~scored)
     scores = per_case(np.where(scored, rows.score, 0.0))
+    every = trials + errors
     kept = np.flatnonzero(trials > 0)
     home = group[case_first]
     of_kept = home[kept]
@@ -106,6 +124,8 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
         "trials": per_group(trials[kept]),
         "passed_trials": per_group(passes[kept]),
         "errors": per_group(errors, home),
+        "if_failed": per_group(passes / every, home),
+        "if_passed": per_group((passes + errors) / every, home),
     }
     units = None if "cluster" in by else _units(rows, case_first[kept], of_kept, groups, pooled)
     if units is None:  # each case is a unit of its own
@@ -125,8 +145,7 @@ def coded_sums(rows: CodedRows, by: Sequence[str]) -> pd.DataFrame:
             "cluster_products": per_group(sizes * totals, unit_home),
             "cluster_sizes": per_group(sizes * sizes, unit_home),
         }
-    whole = ("cases", "n", "trials", "passed_trials", "errors", "clusters")
-    numbers = {name: sums[name].astype("int64" if name in whole else "float64") for name in ("cases", *SUMS)}
+    numbers = {name: sums[name].astype("int64" if name in WHOLE else "float64") for name in SUMS}
     return pd.DataFrame({name: rows.columns[name].at(first_rows) for name in by} | numbers)
 
 
@@ -134,30 +153,44 @@ def sums_frame(rows: Iterable[Sequence[Any]], keys: Sequence[str]) -> pd.DataFra
     """Sums out of footers as `group_sums` gives them; each row holds the values of the keys, then those of `SUMS`."""
     import pandas as pd
 
-    whole = dict.fromkeys(("n", "trials", "passed_trials", "errors", "clusters"), "int64")
-    types: dict[str, Any] = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | whole
+    types: dict[str, Any] = dict.fromkeys(keys, "str") | dict.fromkeys(SUMS, "float64") | dict.fromkeys(WHOLE, "int64")
     listed = list(rows)
     columns = {name: [row[place] for row in listed] for place, name in enumerate(types)}
     return pd.DataFrame({name: pd.Series(values, dtype=types[name]) for name, values in columns.items()})
 
 
 def with_rates(sums: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """The grouping columns, then `n`, `passed`, `errors`, `accuracy` with its interval and bounds, `mean_score`."""
+    """The grouping columns, then `n`, `passed`, `errors`, `accuracy` with its interval and bounds, `mean_score`, and
+    `n_effective`: how many independent cases the interval rests on, fewer than `n` where cases share a cluster.
+    """
     import numpy as np
 
-    n, passed = sums["n"].to_numpy("float64"), sums["passed"].to_numpy("float64")
-    everything = (sums["trials"] + sums["errors"]).to_numpy("float64")
+    n, cases = sums["n"].to_numpy("float64"), sums["cases"].to_numpy("float64")
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = passed / n
-        worst = sums["passed_trials"].to_numpy("float64") / everything
-        best = (sums["passed_trials"] + sums["errors"]).to_numpy("float64") / everything
-        mean_score = sums["score"].to_numpy("float64") / n
-    clustered = (sums[name] for name in ("clusters", "cluster_squares", "cluster_products", "cluster_sizes"))
-    size = effective_sizes(n, np.nan_to_num(rate), sums["squares"], *clustered)
+        rate, mean_score = (sums[name].to_numpy("float64") / n for name in ("passed", "score"))
+        worst, best = (sums[name].to_numpy("float64") / cases for name in ("if_failed", "if_passed"))
+    size = effective_sizes(n, np.nan_to_num(rate), sums["squares"], *(sums[name] for name in CLUSTERED))
     low, high = wilson_bounds(rate, size)
     return sums[[*keys, "n", "passed", "errors"]].assign(
-        accuracy=rate, ci_low=low, ci_high=high, bound_low=worst, bound_high=best, mean_score=mean_score
-    )
+        accuracy=rate, ci_low=low, ci_high=high, bound_low=worst, bound_high=best, mean_score=mean_score,
+        n_effective=size,
+    )  # fmt: skip
+
+
+def cluster_note(frame: pd.DataFrame) -> str:
+    """What is to be said beside intervals that are wider than their n: nothing where no cases share a cluster."""
+    if not {"n", "n_effective"} <= set(frame.columns):
+        return str(frame.attrs.get("clusters", ""))
+    shared = frame[frame["n_effective"] < frame["n"] - 1e-9]
+    if not len(shared):
+        return ""
+    worst = shared.loc[(shared["n_effective"] / shared["n"]).idxmin()]
+    return clustered(worst["n"], worst["n_effective"], "up to " if len(shared) > 1 else "")
+
+
+def clustered(n: float, size: float, most: str = "") -> str:
+    """The words of a `cluster_note`."""
+    return f"intervals are wider where cases share a cluster: {most}{n:,.0f} cases count as {size:,.3g}"
 
 
 def run_facts(keys: Sequence[str]) -> list[str]:
@@ -174,7 +207,10 @@ def by_run(rates: pd.DataFrame, facts: pd.DataFrame, keys: Sequence[str]) -> pd.
 
 
 def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Sorted by keys, missing ones last; of tools `(final answer)` and `(all)` stand behind the others."""
+    """Sorted by keys, missing ones last; of tools `(final answer)` and `(all)` stand behind the others.
+
+    `.attrs["clusters"]` is the frame's `cluster_note`, for tables of some of its columns.
+    """
 
     def place(values: pd.Series[Any]) -> pd.Series[Any]:
         if values.name != "expected_tool":
@@ -182,7 +218,9 @@ def in_order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
         last = {FINAL_ANSWER: "\U0010fffe", ALL: "\U0010ffff"}  # behind every name
         return values.replace(last)
 
-    return frame.sort_values(list(keys), key=place, ignore_index=True, kind="stable") if keys else frame
+    ordered = frame.sort_values(list(keys), key=place, ignore_index=True, kind="stable") if keys else frame.copy()
+    ordered.attrs["clusters"] = cluster_note(frame)
+    return ordered
 
 
 def tool_sums(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

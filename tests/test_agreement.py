@@ -13,22 +13,49 @@ def reviews(*verdicts, reviewer="tone"):
     return frame.astype({"passed": "boolean"})
 
 
-def people(*verdicts, author="ann"):
-    rows = [("r1", f"c{n}", 1, author, one) for n, one in enumerate(verdicts)]
-    frame = pd.DataFrame(rows, columns=["run_id", "case_id", "trial", "author", "passed"])
-    return frame.astype({"passed": "boolean"})
+def people(*verdicts, author="ann", reviewer="tone"):
+    rows = [("r1", f"c{n}", 1, author, one, reviewer) for n, one in enumerate(verdicts)]
+    frame = pd.DataFrame(rows, columns=["run_id", "case_id", "trial", "author", "passed", "reviewer"])
+    return frame.astype({"passed": "boolean", "reviewer": "str"})
 
 
-def test_each_reviewer_has_its_confusion_with_people():
+CELLS = ["n", "both_passed", "only_reviewer_passed", "only_person_passed", "both_failed", "errors"]
+
+
+def test_each_reviewer_has_its_confusion_with_people_who_judged_what_it_judges():
     judged = pd.concat(
         [reviews(True, True, False, False, None), reviews(True, True, True, True, True, reviewer="facts")]
     )
-    found = judge_agreement(judged, people(True, False, True, False, True)).set_index("reviewer")
-    cells = ["n", "both_passed", "only_reviewer_passed", "only_person_passed", "both_failed", "errors"]
-    assert found.loc["tone", cells].tolist() == [4, 1, 1, 1, 1, 1]
-    assert found.loc["facts", cells].tolist() == [5, 3, 2, 0, 0, 0]
+    said = (True, False, True, False, True)
+    found = judge_agreement(judged, pd.concat([people(*said), people(*said, reviewer="facts")])).set_index("reviewer")
+    assert found.loc["tone", CELLS].tolist() == [4, 1, 1, 1, 1, 1]
+    assert found.loc["facts", CELLS].tolist() == [5, 3, 2, 0, 0, 0]
     assert found.loc["tone", "kappa"] == 0.0
     assert found.loc["facts", "agreement"] == 0.6
+    alone = judge_agreement(judged, people(*said))
+    assert alone["reviewer"].tolist() == ["tone"]
+
+
+def test_a_verdict_on_the_whole_answer_meets_that_of_the_case_and_of_no_judge():
+    judged = pd.concat([reviews(True, True, False), reviews(True, False, None, reviewer="facts")])
+    whole = people(True, True, False, reviewer=None)
+    for given in (judged, judged.assign(case_passed=pd.array([True, False, None] * 2, dtype="boolean"))):
+        for said in (whole, whole.drop(columns="reviewer")):
+            found = judge_agreement(given, said)
+            assert found["reviewer"].tolist() == ["(case)"]
+            assert found[CELLS].iloc[0].tolist() == [2, 1, 0, 1, 0, 1]
+    assert judge_agreement(judged, whole, by=["trial"]).empty
+
+
+def test_the_verdict_of_a_case_holds_though_only_its_judges_are_asked_about():
+    judged = reviews(True, True).assign(case_passed=pd.array([True, False], dtype="boolean"))
+    assert judge_agreement(judged, people(True, False, reviewer=None))["agreement"].tolist() == [1.0]
+
+
+def test_one_reviewer_that_reviews_an_answer_twice_is_two():
+    judged = pd.concat([reviews(True, True), reviews(False, False)])
+    first, second = (judge_agreement(judged, people(True, True, reviewer=name)) for name in ("tone", "tone (2)"))
+    assert (first["agreement"].tolist(), second["agreement"].tolist()) == ([1.0], [0.0])
 
 
 def test_measures_and_intervals_are_those_of_the_four_cells():

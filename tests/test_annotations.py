@@ -96,6 +96,48 @@ def test_results_are_joined_with_what_people_said_and_no_row_multiplies(tmp_path
     assert with_annotations(joined, results_dir=tmp_path)["human_passed"].tolist() == [True, pd.NA, pd.NA]
 
 
+def reviewed(folder):
+    said = [{"reviewer": name, "passed": True} for name in ("tone", "factuality", "string_contains", "tone")]
+    answer = {"kind": "final_answer", "expected_tool": None, "answer": "Paris", "tool_calls": "[]"}
+    save(folder, "r1", row("c2", case_hash="h2", reviews=json.dumps(said), **answer), row("c3", **answer))
+
+
+def test_a_verdict_is_on_the_whole_answer_or_on_what_a_reviewer_judges(tmp_path):
+    reviewed(tmp_path)
+    for reviewer, passed in ((None, True), ("tone", True), ("tone (2)", False), ("tone", False)):
+        path = annotate(
+            "r1", "c2", passed=passed, note="so", author="ann", reviewer=reviewer, results_dir=tmp_path
+        )  # fmt: skip
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(line["annotation"], line.get("reviewer")) for line in lines] == [
+        (1, None), (2, "tone"), (2, "tone (2)"), (2, "tone"),
+    ]  # fmt: skip
+    results = load_run("r1", results_dir=tmp_path)
+    found = load_annotations(results, results_dir=tmp_path)
+    assert found["reviewer"].fillna("").tolist() == ["tone", "tone (2)", ""]
+    assert found["passed"].tolist() == [False, False, True]
+    joined = with_annotations(results, results_dir=tmp_path).iloc[0]
+    assert joined["human_passed"]
+    assert joined["human_note"].splitlines() == ["ann on tone: so", "ann on tone (2): so", "ann: so"]
+
+
+@pytest.mark.parametrize(
+    ("case", "reviewer", "words"),
+    [
+        ("c2", "factualty", "no reviewer 'factualty' reviewed this answer. Did you mean 'factuality'"),
+        ("c2", "regex", r"Its reviewers: tone, factuality, string_contains, tone \(2\)."),
+        ("c2", "", "no reviewer '' reviewed this answer"),
+        ("c2", 5, "no reviewer 5 reviewed this answer"),
+        ("c3", "tone", "It has none: leave `reviewer` out"),
+    ],
+)
+def test_a_verdict_names_a_reviewer_that_reviewed_the_answer(tmp_path, case, reviewer, words):
+    reviewed(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        annotate("r1", case, passed=True, author="ann", reviewer=reviewer, results_dir=tmp_path)
+    assert not (tmp_path / "annotations").exists()
+
+
 def test_results_without_annotations_get_empty_columns(tmp_path):
     save(tmp_path)
     joined = with_annotations(load_run("r1", results_dir=tmp_path), results_dir=tmp_path)

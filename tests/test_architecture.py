@@ -16,7 +16,7 @@ import evalkit
 
 PACKAGE = Path(evalkit.__file__).parent
 GROUND = """
-open_files dates errors limits nearmiss records jsontext masking fences patterns paths loops progress textfiles
+open_files dates errors limits nearmiss given records jsontext masking fences patterns paths loops progress textfiles
 valuepaths environment descriptions thinking jsonvalues jsonschemas schema_graph schema_check toolschema schema counts
 journal footers store runs hint_schemas tool_functions tools messages tables look_alikes textdiff weeks finish_reasons
 """.split()

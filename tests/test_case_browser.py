@@ -197,6 +197,19 @@ def test_a_verdict_is_written_shown_and_read_again(browser, history):
     assert "it was asked not to" not in on_view(again)
 
 
+def test_a_verdict_can_be_on_what_one_reviewer_judges(browser, history):
+    assert browser._question.options == (("the whole answer", None),)
+    browser.outcome, browser.tool = "(all)", "(final answer)"
+    assert [name for name, _ in browser._question.options] == ["the whole answer", "what tone judges"]
+    browser._author.value, browser._question.value = "ana", "tone"
+    browser._pass.click()
+    assert browser.problem is None
+    assert ek.load_annotations(results_dir=history)["reviewer"].tolist() == ["tone"]
+    assert on_view(browser).index("What people said") < on_view(browser).rindex("tone")
+    browser.tool = "(all)"
+    assert browser._question.value is None
+
+
 def test_a_verdict_that_cannot_be_written_says_why(browser):
     browser._author.value = "../ana"
     browser._fail.click()

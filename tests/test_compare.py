@@ -253,6 +253,12 @@ def test_a_run_compared_with_itself_shows_no_difference_and_says_why():
     assert "Both sides are the same run, 'one': no difference can show." in comparison.warnings
 
 
+def test_cases_that_share_clusters_are_said_to_count_as_such():
+    clustered = ek.compare(*runs({f"c{n}": 1 for n in range(8)}, {f"c{n}": 0 for n in range(8)}, cluster="k"))
+    assert clustered.warnings[-1].startswith("8 compared cases stand in 1 cluster, and a cluster counts as one")
+    assert not [text for text in ek.compare(*many(up=3, down=2)).warnings if "cluster" in text]
+
+
 def test_clusters_are_the_units():
     before = {f"c{n}": 1 for n in range(60)}
     after = {f"c{n}": 0 if n < 12 else 1 for n in range(60)}
@@ -417,3 +423,51 @@ def test_arguments_of_any_form_are_shown(sent):
     comparison = ek.compare(one, two)
     assert comparison.case("c").arguments
     assert "Arguments" in comparison.case("c")._repr_html_()
+
+
+DIALOGUE = [{"role": "user", "content": "Which?"}]
+
+
+@pytest.mark.parametrize("asked", ["Which files?", DIALOGUE], ids=["text", "dialogue"])
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (["list_files", "read_file"], ["list_files", "search"], {"changed case": 1, "unchanged": 1}),
+        (["list_files", "read_file"], ["search", "read_file"], {"changed case": 1, "unchanged": 1}),
+        (["list_files", "read_file"], ["search", "none"], {"changed case": 2}),
+        (["list_files", "read_file"], ["read_file", "search"], {"changed case": 1, "unchanged": 1}),
+        (
+            ["list_files", "read_file", "none"],
+            ["search", "read_file"],
+            {"changed case": 1, "removed": 1, "unchanged": 1},
+        ),
+        (["list_files"], ["search", "none"], {"changed case": 1, "added": 1}),
+        (["list_files"], ["search"], {"changed case": 1}),
+        (["list_files"], ["list_files", "search"], {"removed": 1, "added": 2}),  # the same content under another id
+    ],
+)
+def test_an_edited_expectation_is_a_changed_case_among_equal_inputs_too(asked, before, after, found):
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
+        for name in ("list_files", "read_file", "search")
+    ]
+    sides = []
+    for number, expected in enumerate((before, after)):
+        cases = [{"input": asked, "expected_tool": name} for name in expected] + [
+            {"input": "Joke", "expected_tool": "none"}
+        ]
+        dataset = ek.Dataset(name="d", cases=cases, tools=tools)
+        sides.append(ek.score(dataset, [None] * len(cases), model="m").assign(run_id=f"r{number}"))
+    comparison = ek.compare(*sides)
+    counts = comparison.cases["status"].value_counts().to_dict()
+    counts["unchanged"] -= 1  # the joke
+    assert {status: count for status, count in counts.items() if count} == found
+    for case_id in comparison.cases.loc[comparison.cases["status"] == "changed case", "case_id"]:
+        assert case_id in set(sides[1]["case_id"])
+        assert "expected_tool" in dict(comparison.case(case_id).content)
+
+
+def test_cases_with_ids_of_their_own_are_never_paired_by_what_they_ask():
+    before = results(row("first", case_hash="a" * 12), run_id="one")
+    after = results(row("second", case_hash="b" * 12), run_id="two")
+    assert statuses(ek.compare(before, after)) == {"first": "removed", "second": "added"}

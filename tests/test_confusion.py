@@ -47,6 +47,18 @@ def test_cells_of_secondary_tools_are_marked():
     assert tool_confusion(trials()).attrs["secondary"] == [["list_files", "read_file"]]
 
 
+def test_each_cell_knows_how_many_of_its_trials_passed():
+    more = [row("c3", trial, False, actual_tool="read_file", outcome="wrong_tool") for trial in (2, 3, 4)]
+    frame = pd.concat([trials(), results(*more, row("c10", passed=False, actual_tool="list_files"))])
+    found = tool_confusion(frame)
+    passed = pd.DataFrame(found.attrs["passed"]).T
+    assert passed.shape == found.shape
+    assert (passed <= found).all(axis=None)
+    assert passed.to_numpy().sum() == frame[frame["kind"] == "tool_choice"]["passed"].sum()
+    cells = [(found.loc["list_files", tool], passed.loc["list_files", tool]) for tool in ("list_files", "read_file")]
+    assert cells == [(2, 1), (5, 1)]
+
+
 def test_none_unknown_and_unparsable_are_columns_even_where_they_do_not_occur():
     found = tool_confusion(results(row(actual_tool="list_files")))
     assert list(found.columns) == ["list_files", "none", "(unknown)", "(unparsable)"]

@@ -3,6 +3,7 @@
 import pandas as pd
 
 import evalkit as ek
+from frames import results, row
 
 
 def html(frame, **options):
@@ -74,3 +75,14 @@ def test_a_named_index_becomes_columns_and_the_frame_stays_as_it_was():
 
 def test_outside_a_notebook_it_reads_as_the_frame():
     assert repr(ek.show(pd.DataFrame({"n": [2]}))) == repr(pd.DataFrame({"n": [2]}))
+
+
+def test_a_table_says_where_intervals_are_wider_because_cases_share_a_cluster():
+    clustered = ek.accuracy(results(*(row(f"c{n}", passed=n % 4 < 2, cluster=f"k{n % 4}") for n in range(40))), by=[])
+    alone = ek.accuracy(results(*(row(f"c{n}", passed=n % 4 < 2) for n in range(40))), by=[])
+    note = "intervals are wider where cases share a cluster: 40 cases count as 4"
+    for shown in (clustered, clustered[["n", "accuracy"]], clustered[clustered["n"] > 1]):
+        assert note in html(shown)
+        assert note in repr(ek.show(shown))
+    assert "cluster" not in html(alone[["n", "accuracy"]])
+    assert cells(clustered[["n", "n_effective"]]) == ["40", "4"]

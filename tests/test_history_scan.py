@@ -12,6 +12,7 @@ from evalkit import (
     accuracy,
     coded_reading,
     history_accuracy,
+    list_runs,
     load_history,
     reading,
     store,
@@ -139,6 +140,19 @@ def test_the_sums_of_an_older_footer_are_counted_again(folder, tmp_path):
     pq.write_table(table.replace_schema_metadata({"evalkit": json.dumps(about)}), path)
     assert list(store.rows_of(path)) == rows
     pd.testing.assert_frame_equal(history_accuracy(results_dir=folder), expected)
+
+
+def test_a_footer_without_todays_bounds_is_made_up_for_by_its_rows(folder, monkeypatch):
+    expected = history_accuracy(results_dir=folder)
+    for number in (1, 4):
+        path = folder / f"run-{number}.parquet"
+        about = store.read_footer(path)
+        for sums in (about["counts"], *about["counts"]["by_tool"]):
+            del sums["if_failed"], sums["if_passed"]
+        pq.write_table(pq.read_table(path).replace_schema_metadata({"evalkit": json.dumps(about)}), path)
+    pd.testing.assert_frame_equal(history_accuracy(results_dir=folder), expected)
+    monkeypatch.setattr(store, "rows_of", None)
+    assert len(list_runs(results_dir=folder)) == 12  # which needs no row of theirs
 
 
 @pytest.fixture

@@ -2,17 +2,22 @@ import math
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import evalkit as ek
 from evalkit import SchemaError, SettingsError
 from evalkit.counts import RunCounts
+from evalkit.lines import summary_lines
 from evalkit.metrics import accuracy, rates, summarize, tool_accuracy
 from evalkit.schema import conform
 from evalkit.tallies import FINGERPRINTS
 from frames import results, row
 
 NA = math.nan
-MEASURES = ["n", "passed", "errors", "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score"]
+MEASURES = [
+    "n", "passed", "errors", "accuracy", "ci_low", "ci_high", "bound_low", "bound_high", "mean_score", "n_effective",
+]  # fmt: skip
 CARRIED = ["dataset", "model", "label", "started_at", *FINGERPRINTS]
 
 
@@ -30,10 +35,10 @@ def test_tool_accuracy_has_a_row_per_tool_and_one_for_all():
     assert list(frame.columns) == ["run_id", "expected_tool", *MEASURES, *CARRIED]
     expected = pd.DataFrame(
         [
-            ("list_files", 3, 2.0, 0, 2 / 3, 0.2077, 0.9385, 2 / 3, 2 / 3, 0.5),
-            ("none", 0, 0.0, 1, NA, NA, NA, 0.0, 1.0, NA),
-            ("read_file", 1, 1.0, 1, 1.0, 0.2065, 1.0, 0.5, 1.0, 1.0),
-            ("(all)", 4, 3.0, 2, 0.75, 0.3006, 0.9544, 0.5, 5 / 6, 0.625),
+            ("list_files", 3, 2.0, 0, 2 / 3, 0.2077, 0.9385, 2 / 3, 2 / 3, 0.5, 3.0),
+            ("none", 0, 0.0, 1, NA, NA, NA, 0.0, 1.0, NA, 0.0),
+            ("read_file", 1, 1.0, 1, 1.0, 0.2065, 1.0, 0.5, 1.0, 1.0, 1.0),
+            ("(all)", 4, 3.0, 2, 0.75, 0.3006, 0.9544, 0.5, 5 / 6, 0.625, 4.0),
         ],
         columns=["expected_tool", *MEASURES],
     ).astype({"expected_tool": "str"})
@@ -59,7 +64,54 @@ def test_a_case_with_errored_trials_counts_with_its_scored_ones():
     frame = results(row("c1", 1), row("c1", 2, passed=False), row("c1", 3, passed=None), row("c2", 1, passed=None))
     whole = tool_accuracy(frame).iloc[-1]
     assert (whole["n"], whole["passed"], whole["errors"], whole["accuracy"]) == (1, 0.5, 2, 0.5)
-    assert (whole["bound_low"], whole["bound_high"]) == (0.25, 0.75)
+    assert (whole["bound_low"], whole["bound_high"]) == pytest.approx(((1 / 3 + 0) / 2, (2 / 3 + 1) / 2))
+
+
+def test_the_bounds_of_a_rate_are_means_over_cases_as_the_rate_is():
+    frame = results(row("c1"), row("c2", 1), row("c2", 2, passed=False), row("c3", 1))
+    assert tool_accuracy(frame).iloc[-1][["accuracy", "bound_low", "bound_high"]].tolist() == pytest.approx([5 / 6] * 3)
+
+
+_TRIALS = st.lists(
+    st.tuples(
+        st.integers(0, 5), st.sampled_from((True, False, None)), st.sampled_from((0.5, None)),
+        st.sampled_from(("a", "b", None)), st.sampled_from((None, "k", "l")), st.sampled_from(("r1", "r2")),
+    ),
+    min_size=1, max_size=25,
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(_TRIALS)
+def test_a_rate_lies_between_its_bounds_in_every_frame(trials):
+    rows = {"r1": [], "r2": []}
+    for case, passed, score, tool, cluster, run in trials:
+        more = {} if passed is None else {"score": score}
+        fixed = {"expected_tool": tool, "cluster": cluster, "tags": '["x", "y"]' if case % 2 else None}
+        first = next((one for one in rows[run] if one["case_id"] == f"c{case}"), fixed)
+        fixed = {name: first[name] for name in fixed}  # of a case, all trials expect the same
+        rows[run].append(row(f"c{case}", len(rows[run]) + 1, passed, case_hash=f"h{case}", **fixed, **more))
+    whole = pd.concat([results(*some, run_id=run) for run, some in rows.items() if some])
+    frames = [summarize(whole).rename(columns={"pass_rate": "accuracy"})]
+    frames += [tool_accuracy(whole, by=by, cases=cases) for by in ("run_id", []) for cases in ("all", "shared")]
+    frames += [accuracy(whole, by=by) for by in ("tags", "cluster", "model", ["run_id", "case_id"], "outcome")]
+    frames += [ek.calling_rates(whole).rename(columns={"rate": "accuracy"})]
+    for some in filter(None, rows.values()):
+        counts = RunCounts()
+        for one in sorted(some, key=lambda one: one["case_id"]):
+            counts.add(one)
+        totals = counts.finish()
+        frames.append(pd.DataFrame([rates(one) for one in (totals, *totals["by_tool"])]))
+        frames[-1] = frames[-1].rename(columns={"pass_rate": "accuracy"})
+    for frame in frames:
+        known = frame[frame["n"] > 0]
+        assert (known["bound_low"] <= known["accuracy"]).all()
+        assert (known["accuracy"] <= known["bound_high"]).all()
+        sure = frame[frame["errors"] == 0]
+        assert (sure["bound_low"] == sure["accuracy"]).all()
+        assert (sure["bound_high"] == sure["accuracy"]).all()
+        assert frame[["bound_low", "bound_high"]].stack().between(0, 1).all()
+        assert (frame["n_effective"] <= frame["n"]).all()
 
 
 def test_errors_are_shown_and_not_absorbed():
@@ -82,7 +134,7 @@ def test_cases_that_agree_within_their_clusters_count_as_clusters():
     frame = results(*(row(f"c{n}", passed=n % 4 < 2, cluster=f"k{n % 4}") for n in range(40)))
     whole = tool_accuracy(frame).iloc[-1]
     alone = tool_accuracy(results(*(row(f"c{n}", passed=n < 2) for n in range(4)))).iloc[-1]
-    assert whole["n"] == 40
+    assert (whole["n"], whole["n_effective"], alone["n_effective"]) == (40, 4, 4)
     assert (whole["ci_low"], whole["ci_high"]) == pytest.approx((alone["ci_low"], alone["ci_high"]))
 
 
@@ -175,15 +227,15 @@ def test_logs_of_another_tool_with_only_key_and_verdict_are_counted():
 
 @pytest.mark.parametrize("metric", ["summarize", "tool_accuracy", "accuracy", "shared"])
 def test_nothing_changes_what_it_is_given(metric):
-    given = small().assign(tags='["a"]').sample(frac=1, random_state=1)
-    before = given.copy(deep=True)
+    frame = small().assign(tags='["a"]').sample(frac=1, random_state=1)
+    before = frame.copy(deep=True)
     {
-        "summarize": lambda: summarize(given),
-        "tool_accuracy": lambda: tool_accuracy(given),
-        "accuracy": lambda: accuracy(given, by=["tags", "model"]),
-        "shared": lambda: tool_accuracy(given, cases="shared"),
+        "summarize": lambda: summarize(frame),
+        "tool_accuracy": lambda: tool_accuracy(frame),
+        "accuracy": lambda: accuracy(frame, by=["tags", "model"]),
+        "shared": lambda: tool_accuracy(frame, cases="shared"),
     }[metric]()
-    pd.testing.assert_frame_equal(given, before)
+    pd.testing.assert_frame_equal(frame, before)
 
 
 def test_summarize_has_the_totals_of_each_run():
@@ -228,3 +280,20 @@ def test_a_narrow_frame_is_counted_like_a_whole_one():
 def test_the_front_door_leads_to_functions():
     for name in ("tool_accuracy", "accuracy", "failures", "mismatches", "flaky", "tool_confusion", "annotate"):
         assert callable(getattr(ek, name)), name
+
+
+def test_the_summary_of_a_run_says_where_its_cases_share_clusters():
+    for cluster, said in ((None, []), ("k", ["Intervals are wider where cases share a cluster: 12 cases count as 1."])):
+        counts = RunCounts()
+        for n in range(12):
+            counts.add(row(f"c{n:02d}", passed=n > 3, cluster=cluster))
+        lines = summary_lines({"counts": counts.finish(), "status": "complete", "run_id": "r1", "planned": 12})
+        assert [line for line in lines if "cluster" in line] == said
+
+
+def test_the_summary_of_a_run_gives_the_bounds_of_its_rate():
+    counts = RunCounts()
+    for one in (row("c1", 1), row("c1", 2, None), row("c2", 1, False), row("c3", 1, None)):
+        counts.add(one)
+    lines = summary_lines({"counts": counts.finish(), "status": "complete", "run_id": "r1", "planned": 4, "trials": 2})
+    assert "Errors are not failures: had every errored trial failed or passed, it would be 17–67 %." in lines

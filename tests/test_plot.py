@@ -259,19 +259,49 @@ def test_runs_of_errors_alone_without_start_or_model_are_drawn(chart):
 # Confusion
 
 
-def test_a_confusion_shows_every_count_and_marks_secondary_tools():
+def test_a_confusion_shows_in_each_cell_how_many_of_its_trials_passed():
     frame = results(
         row("c1", actual_tool="list_files"), row("c2", actual_tool="list_files"),
         row("c3", actual_tool="read_file", passed=False),
         row("c4", actual_tool="list_files", expected_tool="read_file", outcome="secondary", score=0.5),
         row("c5", actual_tool="none", expected_tool="none"),
+        row("c6", actual_tool="read_file", expected_tool="read_file", passed=False, outcome="wrong_arguments"),
+        *(row("c4", trial, False, actual_tool="list_files", expected_tool="read_file") for trial in (2, 3, 4)),
     )  # fmt: skip
     ax = ek.plot.tool_confusion(ek.tool_confusion(frame))
     cells = {text.get_position(): text.get_text() for text in ax.texts if not text.get_text().startswith("n ")}
-    assert cells == {(0, 0): "2", (1, 0): "1", (0, 1): "1 •", (2, 2): "1"}
+    assert cells == {(0, 0): "2/2", (1, 0): "0/1", (0, 1): "1/4", (1, 1): "0/1", (2, 2): "1/1"}
     assert _row_names(ax) == ["list_files", "read_file", "none"]
-    assert [text.get_text() for text in ax.texts if text.get_text().startswith("n ")] == ["n 3", "n 1", "n 1"]
-    assert "• passed as a secondary tool" in words(ax)
+    assert [text.get_text() for text in ax.texts if text.get_text().startswith("n ")] == ["n 3", "n 5", "n 1"]
+    assert "passed/trials, blue: passed, hatched: failed" in words(ax).replace("\n", " ")
+    parts = [(patch.get_x() + 0.5, patch.get_y() + 0.5, patch.get_width(), patch.get_hatch()) for patch in ax.patches]
+    assert sorted(parts, key=lambda part: (part[1], part[0])) == [
+        (0, 0, 1.0, None), (1, 0, 1.0, "////"), (0, 1, 0.25, None), (0.25, 1, 0.75, "////"), (1, 1, 1.0, "////"),
+        (2, 2, 1.0, None),
+    ]  # fmt: skip
+
+
+def test_a_confusion_that_lost_what_passed_claims_nothing():
+    frame = ek.tool_confusion(results(row("c1", actual_tool="list_files")))
+    frame.attrs.clear()
+    ax = ek.plot.tool_confusion(frame)
+    assert [text.get_text() for text in ax.texts] == ["1", "n 1"]
+    assert "how many passed is not known" in words(ax).replace("\n", " ")
+    assert "blue" not in words(ax)
+
+
+def test_of_many_tools_a_confusion_shows_those_that_failed_most():
+    wrong = {"wrong_tool": "list_files", "secondary": "list_files", "wrong_arguments": None}
+    frame = results(
+        *(
+            row(f"{outcome}{n}", expected_tool=outcome, actual_tool=tool or outcome, outcome=outcome,
+                passed=outcome == "secondary")
+            for outcome, tool in wrong.items() for n in range(3)
+        )
+    )  # fmt: skip
+    ax = ek.plot.tool_confusion(ek.tool_confusion(frame), most=2)
+    assert _row_names(ax) == ["wrong_arguments", "wrong_tool"]
+    assert "2 of 3 expected tools: those with the most failed trials" in words(ax).replace("\n", " ")
 
 
 def test_of_rows_without_trials_a_confusion_leaves_out_any_alone():
@@ -357,3 +387,29 @@ def test_a_title_of_the_caller_stands_clear_of_the_legend():
     ax.set_title("What became of it")
     ax.figure.draw_without_rendering()
     assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
+
+
+def test_charts_say_where_intervals_are_wider_because_cases_share_a_cluster():
+    def frame(**values):
+        return results(*(row(f"c{n}", passed=n % 4 < 2, score=float(n % 4 < 2), **values) for n in range(40)))
+
+    note = "intervals are wider where cases share a cluster: 40 cases count as 1"
+    for chart in (
+        lambda frame: ek.plot.tool_accuracy(ek.accuracy(frame, by=["run_id", "expected_tool"])),
+        lambda frame: ek.plot.accuracy_over_time(ek.accuracy(frame, by=["run_id", "expected_tool"])),
+        ek.plot.outcomes,
+        ek.plot.scores,
+    ):
+        assert note in words(chart(frame(cluster="k"))).replace("\n", " ")
+        assert "cluster" not in words(chart(frame()))
+    both = [frame(cluster="k"), frame(cluster="k").assign(run_id="r2")]
+    assert "wider where cases share a cluster" in words(ek.plot.comparison(ek.compare(*both))).replace("\n", " ")
+    assert "cluster" not in words(ek.plot.comparison(ek.compare(frame(), frame().assign(run_id="r2"))))
+
+
+def test_the_interval_of_a_mean_score_takes_clusters_for_its_units():
+    rows = [row(f"c{n}", score=(n % 4) / 4, cluster=f"k{n % 4}") for n in range(40)]
+    one = ek.plot.scores(results(*rows))
+    alone = ek.plot.scores(results(*(row(f"c{n}", score=n / 4) for n in range(4))))
+    said = [next(text.get_text() for text in ax.texts if ", n " in text.get_text()) for ax in (one, alone)]
+    assert said[0].partition(", n ")[0] == said[1].partition(", n ")[0]

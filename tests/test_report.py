@@ -147,6 +147,14 @@ def test_cases_that_pass_now_and_then_are_listed(tmp_path):
     assert "steady" not in shown
 
 
+def test_the_score_of_cases_that_share_clusters_says_how_many_they_count_as(tmp_path):
+    save(tmp_path, "run", cases(8, cluster="k"))
+    assert (
+        "8 of 20 cases (40 %, 95 % interval 4 % to 92 %, as wide as of 1 cases, since some share a cluster)"
+        in (said(Review(WEEK, results_dir=tmp_path))["Score"])
+    )
+
+
 def test_judges_are_measured_where_people_have_annotated(tmp_path):
     verdict = '[{"reviewer": "tone", "passed": true, "score": 1.0, "judge_model": "judge", "reason": "fine"}]'
     answers = [
@@ -155,8 +163,11 @@ def test_judges_are_measured_where_people_have_annotated(tmp_path):
     ]
     save(tmp_path, "run", answers)
     assert "Nobody has annotated an answer" in text_of(Review(WEEK, results_dir=tmp_path).judges)
-    annotate("run", "case-1", passed=True, author="ana", results_dir=tmp_path)
-    assert "tone judge 1" in text_of(Review(WEEK, results_dir=tmp_path).judges).replace("  ", " ")
+    annotate("run", "case-1", passed=True, author="ana", reviewer="tone", results_dir=tmp_path)
+    annotate("run", "case-2", passed=False, author="ana", results_dir=tmp_path)
+    shown = text_of(Review(WEEK, results_dir=tmp_path).judges).replace("  ", " ")
+    assert "(case) – 1 0 1" in shown
+    assert "tone judge 1 1 0" in shown
 
 
 def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path):
