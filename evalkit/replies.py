@@ -63,7 +63,7 @@ def chat_turn(
         texts=_texts(message.get("content")),
         refusals=[message.get("refusal"), *_refusals(message.get("content"))],
         finish_reason=_word(choice.get("finish_reason")),
-        usage=payload.get("usage"),
+        usage=_usage(payload),
         limit=limit,
         reasoned=bool(message.get("reasoning_content") or message.get("reasoning")),
     )
@@ -89,7 +89,7 @@ def responses_turn(
         texts=[text for content in contents for text in _texts(content)],
         refusals=[words for content in contents for words in _refusals(content)],
         finish_reason=_responses_reason(status, payload.get("incomplete_details"), bool(calls)),
-        usage=payload.get("usage"),
+        usage=_usage(payload),
         limit=limit,
         reasoned=any(item.get("type") == "reasoning" for item in output),
     )
@@ -135,7 +135,7 @@ def _turn(
     texts: list[str],
     refusals: Iterable[Any],
     finish_reason: str | None,
-    usage: Any,
+    usage: Usage,
     limit: int | None,
     reasoned: bool,
 ) -> Turn:
@@ -144,9 +144,8 @@ def _turn(
     answer: str | None = "".join(texts) if texts else None
     if refused and not (answer or "").strip():
         answer = refused
-    counted = _usage(usage)
     empty = not calls and not (answer or "").strip()
-    at_limit = limit is not None and counted.output_tokens is not None and counted.output_tokens >= limit
+    at_limit = limit is not None and usage.output_tokens is not None and usage.output_tokens >= limit
     flags = {
         "refused": bool(refused),
         "content_filter": finish_reason == "content_filter",
@@ -158,7 +157,7 @@ def _turn(
         tool_calls=calls,
         answer=answer,
         finish_reason=finish_reason,
-        usage=counted,
+        usage=usage,
         flags=[flag for flag, is_set in flags.items() if is_set],
     )
 
@@ -229,8 +228,10 @@ def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
     return "length" if reason in LENGTH_REASONS else reason or status
 
 
-def _usage(given: Any) -> Usage:
-    return Usage.of(given if isinstance(given, Mapping) else None)
+def _usage(payload: Mapping[str, Any]) -> Usage:
+    given = payload.get("usage")
+    timings = {"timings": payload.get("timings")}  # where llama.cpp says what it had cached
+    return Usage.of(timings | dict(given) if isinstance(given, Mapping) else None)
 
 
 def _word(value: Any) -> str | None:
