@@ -55,9 +55,9 @@ def bare_html(frame: pd.DataFrame) -> str | None:
     import pandas as pd
 
     if not _OURS.intersection((*frame.columns, *frame.index.names)):
-        return frame._repr_html_()  # type: ignore[operator, no-any-return]
+        return frame._repr_html_()  # type: ignore[no-any-return]
     with pd.option_context("display.html.use_mathjax", False):
-        return frame._repr_html_()  # type: ignore[operator, no-any-return]
+        return frame._repr_html_()  # type: ignore[no-any-return]
 
 
 def _cells(values: pd.Series[Any]) -> list[Any]:

@@ -174,8 +174,10 @@ class Turn:
 
 def _count(value: Any) -> int | None:
     """The value as a count that a column can hold; None for anything else."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < _MOST_TOKENS
-    return int(value) if is_number and value == int(value) else None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    number: Any = value
+    return int(number) if 0 <= number < _MOST_TOKENS and number == int(number) else None
 
 
 @dataclass(frozen=True)
