@@ -21,6 +21,7 @@ Names are handed out when they are first used, so that `import evalkit` costs ne
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -139,3 +140,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+def _show_in_notebooks() -> None:
+    """Where this is imported in a notebook, have it show our frames without typesetting `$…$`; no option is set."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        shown = shell.display_formatter.formatters["text/html"]
+        for module in ("pandas", "pandas.core.frame"):  # as pandas calls its home, now and before
+            shown.for_type_by_name(
+                module, "DataFrame", lambda frame: import_module(".frame_view", __name__).bare_html(frame)
+            )
+
+
+_show_in_notebooks()

@@ -113,7 +113,12 @@ def load_annotations(results: pd.DataFrame | None = None, *, results_dir: str | 
     """
     import pandas as pd
 
-    lines = list(_read(find_results_dir(results_dir) / FOLDER))
+    unreadable: dict[str, Problem] = {}
+    lines = list(_read(find_results_dir(results_dir) / FOLDER, unreadable))
+    if unreadable:
+        listed = ", ".join(list(unreadable)[:5]) + (" …" if len(unreadable) > 5 else "")
+        text = f"{len(unreadable)} lines of annotations cannot be read and are left out: {listed}"
+        warnings.warn(printable(text), HistoryWarning, stacklevel=2)
     frame = pd.DataFrame(lines, columns=list(COLUMNS))
     frame["annotated_at"] = pd.to_datetime(frame["annotated_at"], utc=True, format="ISO8601").astype(TIME)
     frame = frame.astype({**dict.fromkeys(_TEXT, "str"), "trial": "int64", "passed": "boolean"})
@@ -234,23 +239,34 @@ def _append(path: Path, line: str) -> None:
             data = data[file.write(data) :]
 
 
-def _read(folder: Path) -> Iterator[dict[str, Any]]:
-    unreadable = []
+def odd_lines(results_dir: Path) -> list[Problem]:
+    """What annotations in a results folder cannot be read."""
+    unreadable: dict[str, Problem] = {}
+    for _ in _read(results_dir / FOLDER, unreadable):
+        pass
+    return list(unreadable.values())
+
+
+def _read(folder: Path, unreadable: dict[str, Problem]) -> Iterator[dict[str, Any]]:
+    """The annotations in a folder; what cannot be read goes into `unreadable`, by a few words that name it."""
     for path in sorted(folder.glob("*.jsonl")):
         if leads_out(path, folder.parent):
-            unreadable.append(f"{path.name} (it leads out of the results folder by a link)")
+            what = "it leads out of the results folder by a link"
+            unreadable[f"{path.name} ({what})"] = Problem(path, what, "put the file in its place")
             continue
-        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            unreadable[path.name] = Problem(path, f"it cannot be read: {error}", "restore it from a copy, or delete it")
+            continue
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
                 yield _annotation(json.loads(line))
             except (ValueError, LookupError, TypeError):
-                unreadable.append(f"{path.name}, line {number}")
-    if unreadable:
-        listed = ", ".join(unreadable[:5]) + (" …" if len(unreadable) > 5 else "")
-        text = f"{len(unreadable)} lines of annotations cannot be read and are left out: {listed}"
-        warnings.warn(printable(text), HistoryWarning, stacklevel=3)
+                what = f"line {number} is no annotation that this version can read"
+                unreadable[f"{path.name}, line {number}"] = Problem(path, what, "correct or delete the line", False)
 
 
 def _annotation(line: dict[str, Any]) -> dict[str, Any]:

@@ -129,6 +129,11 @@ def _parser() -> argparse.ArgumentParser:
         help="default: by the ending of FILE, else csv, safe to open in a spreadsheet",
     )
     export.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
+    export.add_argument(
+        "--bom",
+        action="store_true",
+        help="begin CSV with the mark by which Excel knows UTF-8; else it reads Köln as KÃ¶ln",
+    )
     options.results(export)
     return parser
 
@@ -272,18 +277,21 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from .errors import SettingsError
     from .exports import results_text
     from .history import load_run
 
     ending = arguments.output.suffix.removeprefix(".") if arguments.output else ""
     form = arguments.format or (ending if ending in EXPORT_FORMATS else EXPORT_FORMATS[0])
-    text = results_text(load_run(arguments.run, results_dir=arguments.results_dir), form)
+    if arguments.bom and form != "csv":
+        raise SettingsError(f"--bom is for CSV, which is not what is written here ({form}): leave it out")
+    text = "\ufeff" * arguments.bom + results_text(load_run(arguments.run, results_dir=arguments.results_dir), form)
     if arguments.output:
         with open(arguments.output, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         _print(f"Wrote {arguments.output}")
     elif sys.stdout.isatty():
-        _print(*text.splitlines())
+        _print(*text.removeprefix("\ufeff").splitlines())
     else:
         sys.stdout.write(text)
     return OK

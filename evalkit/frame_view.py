@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONG = 500  # characters of a text; the rest is folded
 NOT_KNOWN = "–"
+_OURS = frozenset({"run_id", "case_id", "expected_tool", "actual_tool", "tool_calls", "mismatches"})
 COUNTS = frozenset({"passed", "failed", "count", "n_effective"})  # of cases: with trials they need not be whole
 
 
@@ -50,6 +51,19 @@ def show(frame: pd.DataFrame, *, rows: int = 50) -> FrameView:
     whole("rows", rows)
     named = [name for name in frame.index.names if name is not None]
     return FrameView(frame.reset_index(named) if named else frame, rows)
+
+
+def bare_html(frame: pd.DataFrame) -> str | None:
+    """What a notebook shows of any frame that ends a cell, which is pandas' own table.
+
+    A `$` in texts of our frames, which their columns tell, begins no formula.
+    """
+    import pandas as pd
+
+    if not _OURS.intersection((*frame.columns, *frame.index.names)):
+        return frame._repr_html_()  # type: ignore[no-any-return]
+    with pd.option_context("display.html.use_mathjax", False):
+        return frame._repr_html_()  # type: ignore[no-any-return]
 
 
 def _cells(values: pd.Series[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ from .nearmiss import did_you_mean
 from .paths import results_dir as find_results_dir
 from .reading import frames_of, groups_of, one_run
 from .runs import Problem, StoredRun, find_run, how_to_resume, newest_scorings, scan, stored_runs, warn_of
-from .schema import NAMES, REQUIRED
+from .schema import NAMES, REQUIRED, TIME
 from .selection import Moment, Wanted, Words
 from .store import RUN_COLUMNS
 from .tallies import COUNTED, FINGERPRINTS
@@ -24,14 +24,14 @@ ROWS_PER_PARTITION = 50_000  # of a dask DataFrame: all columns of so many trial
 
 
 def list_runs(*, results_dir: str | Path | None = None, all_scorings: bool = True) -> pd.DataFrame:
-    """The runs of a results folder, newest first: one row per run, from footers alone.
+    """The runs of a results folder, newest first (those of a day to come last): one row per run, from footers alone.
 
     Columns: `run_id`, `started_at`, `dataset`, `model`, `label`, `status`, `cases`, `trials` (finished), `planned`
     (trials), `passed` and `failed` (cases; means over a case's trials), `errors` (trials), `partial`,
     `rescored_from`, the five fingerprints, and `resume`: the command that finishes an unfinished run. Of a run scored
     again only the newest scoring is listed with `all_scorings=False`.
 
-    Files that are no runs are left out with a HistoryWarning.
+    Files that are no runs are left out with a HistoryWarning, which names runs of a day to come too.
     """
     import pandas as pd
 
@@ -41,7 +41,7 @@ def list_runs(*, results_dir: str | Path | None = None, all_scorings: bool = Tru
     rows = [_listed(run) for run in runs]
     names = list(_listed(StoredRun("", {})))
     frame = pd.DataFrame(rows, columns=names)
-    frame["started_at"] = pd.to_datetime(frame["started_at"], utc=True, format="ISO8601").astype("datetime64[us, UTC]")
+    frame["started_at"] = pd.to_datetime(frame["started_at"], utc=True).astype(TIME)
     whole = {
         "cases": "int64",
         "trials": "int64",
@@ -51,8 +51,7 @@ def list_runs(*, results_dir: str | Path | None = None, all_scorings: bool = Tru
         "failed": "float64",
     }
     text = [name for name in names if name not in whole and name not in ("started_at", "partial")]
-    frame = frame.astype(whole | dict.fromkeys(text, "str") | {"partial": "bool"})
-    return frame.sort_values(["started_at", "run_id"], ascending=False, ignore_index=True)
+    return frame.astype(whole | dict.fromkeys(text, "str") | {"partial": "bool"})
 
 
 def load_run(run: str | Path, *, results_dir: str | Path | None = None) -> pd.DataFrame:
@@ -107,16 +106,19 @@ def load_history(
     return frame
 
 
-def problems(*, results_dir: str | Path | None = None, rows: bool = False) -> pd.DataFrame:
-    """What is odd about the files of a results folder: one row per file and problem.
+def problems(*, results_dir: str | Path | None = None, rows: bool = True) -> pd.DataFrame:
+    """What is odd about the files of a results folder: one row per file and problem; every file that a warning names.
 
-    Columns: `path`, `what`, `what_to_do`, `left_out` (whether the file is left out of every list and frame). Looks at
-    footers and journals; with `rows=True` every row is read as well.
+    Columns: `path`, `what`, `what_to_do`, `left_out` (whether the file is left out of every list and frame). Reads
+    annotations and every row of every run; with `rows=False` only footers and journals of runs.
     """
     import pandas as pd
 
+    from .annotations import odd_lines
+
     folder = find_results_dir(results_dir)
     runs, found = scan(folder)
+    found += odd_lines(folder)
     if rows:
         for run in runs:
             for _ in frames_of([run], None, found):
@@ -187,7 +189,7 @@ def _listed(run: StoredRun) -> dict[str, Any]:
     unfinished = run.journal is not None or about.get("status") == "partial"
     return {
         "run_id": run.run_id,
-        "started_at": about.get("started_at"),
+        "started_at": run.started_at,
         "dataset": about.get("dataset"),
         "model": about.get("model"),
         "label": about.get("label"),

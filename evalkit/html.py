@@ -31,7 +31,7 @@ _TAGS = frozenset(
     .split()
 )  # fmt: skip
 _VOID = frozenset({"img"})
-_ATTRIBUTES = frozenset({"class", "title", "dir", "alt", "src", "colspan", "open", "scope"})
+_ATTRIBUTES = frozenset({"class", "title", "dir", "alt", "src", "colspan", "open", "scope", "data-review"})
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )

@@ -197,6 +197,13 @@ def read_records(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
         return {(record["case_id"], record["trial"]): record for _, _, record in _lines(file)}
 
 
+def damaged_lines(path: Path) -> list[int]:
+    """The numbers of lines that are neither a trial nor a note, but for the last one, which a kill may tear."""
+    with open(path, "rb") as file:
+        numbered = list(enumerate(file, start=1))[1:-1]
+    return [number for number, line in numbered if not line.startswith(_NOTE) and _record(line) is None]
+
+
 def _index(file: IO[bytes]) -> dict[tuple[str, int], tuple[int, int]]:
     """Where each trial stands: (case_id, trial) → (offset, length in bytes) of the line that counts."""
     return {(record["case_id"], record["trial"]): (offset, length) for offset, length, record in _lines(file)}

@@ -17,11 +17,13 @@ Prices = Mapping[str, Mapping[str, float]]
 PER = 1_000_000  # tokens that a price is for
 BATCH_SHARE = 0.5  # of the price, for requests that are sent in a batch
 _SIDES = ("input", "output")
+_PARTS = ("input", "cached_input", "output")
 _EXAMPLE = 'such as {"gpt-4.1-mini": {"input": 0.4, "output": 1.6}}, in USD per million tokens'
 
 
 def load_prices(prices: Prices | None = None, start: str | Path | None = None) -> dict[str, dict[str, float]]:
-    """Model name → USD per million input and output tokens; empty where the user keeps no prices.
+    """Model name → USD per million tokens: `input`, `output`, and `cached_input` where it has a price of its own; empty
+    where the user keeps no prices.
 
     Without the argument, from `[tool.evalkit.prices]` in the nearest pyproject.toml that has it, looking from
     `start` (the working folder) up. Raises SettingsError for what is no price.
@@ -45,7 +47,9 @@ def cost(usage: Usage | Mapping[str, Any] | None, model: str, prices: Prices, *,
     price, counted = prices.get(model), Usage.of(usage)
     if price is None or counted.input_tokens is None or counted.output_tokens is None:
         return None
-    return (counted.input_tokens * price["input"] + counted.output_tokens * price["output"]) / PER * share
+    cached = min(counted.cached_tokens or 0, counted.input_tokens)
+    tokens = {"input": counted.input_tokens - cached, "cached_input": cached, "output": counted.output_tokens}
+    return sum(number * price.get(part, price["input"]) for part, number in tokens.items()) / PER * share
 
 
 def _table(path: Path) -> Any:
@@ -70,17 +74,17 @@ def _entry(model: Any, entry: Any, where: str) -> dict[str, float]:
         # In TOML an unquoted gpt-4.1-mini is a table within a table.
         raise SettingsError(f"{named} must have input and output, {_EXAMPLE}, got {entry!r}")
     for key in entry:
-        if key not in _SIDES:
+        if key not in _PARTS:
             quoted = " In TOML, a name with a dot goes in quotes." if isinstance(entry[key], Mapping) else ""
-            meant = did_you_mean(str(key), _SIDES)
+            meant = did_you_mean(str(key), _PARTS)
             raise SettingsError(f"{named} has an unknown part {key!r}; it has input and output.{meant}{quoted}")
     missing = [side for side in _SIDES if side not in entry]
     if missing:
         raise SettingsError(f"{named} has no {missing[0]!r}; give both, {_EXAMPLE}")
-    for side in _SIDES:
-        if not _is_price(entry[side]):
-            raise SettingsError(f"{named}: {side} must be a number of 0 or more, got {entry[side]!r}")
-    return {side: float(entry[side]) for side in _SIDES}
+    for part, price in entry.items():
+        if not _is_price(price):
+            raise SettingsError(f"{named}: {part} must be a number of 0 or more, got {price!r}")
+    return {part: float(price) for part, price in entry.items()}
 
 
 def _is_price(value: Any) -> bool:

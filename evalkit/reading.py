@@ -103,9 +103,14 @@ def one_run(run: StoredRun) -> pd.DataFrame:
     if run.path is not None and run.journal is None:
         return store.read_run(run.path)
     try:
-        return store.frame_of({**run.description, "status": "partial"}, run.rows())
+        return store.frame_of(_unfinished(run), run.rows())
     except FileNotFoundError:
         return one_run(run.ended())
+
+
+def _unfinished(run: StoredRun) -> dict[str, Any]:
+    """The description of a run in a journal, as its rows hold it."""
+    return {**run.description, "status": "partial", "started_at": run.started_at}
 
 
 def frame_of_parts(parts: Sequence[Part], columns: Sequence[str] | None) -> pd.DataFrame:
@@ -142,7 +147,7 @@ def part_of(run: StoredRun, columns: Sequence[str] | None) -> Part:
 
     if run.journal is not None or run.path is None:
         try:
-            table = store.table_of({**run.description, "status": "partial"}, run.rows())
+            table = store.table_of(_unfinished(run), run.rows())
         except FileNotFoundError:
             if run.journal is None:
                 raise

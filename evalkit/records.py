@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from .thinking import set_aside
@@ -52,23 +52,78 @@ class ToolCall:
                 object.__setattr__(self, attribute, clean_text(value))
 
 
+# How endpoints and libraries spell counts, in small letters and without underscores; what is within another value has
+# that one's name in front. The first that is more than 0 counts.
+_SPELLINGS = {
+    "input_tokens": ("prompttokens", "inputtokens", "prompttokencount", "inputtokencount", "promptevalcount"),
+    "output_tokens": ("completiontokens", "outputtokens", "candidatestokencount", "outputtokencount", "evalcount"),
+    "cached_tokens": (
+        "prompttokensdetails.cachedtokens", "inputtokensdetails.cachedtokens", "prompttokendetails.cachedtokens",
+        "inputtokendetails.cacheread", "inputtokendetails.cachereadtokens", "cachedtokens", "promptcachehittokens",
+        "cachereadinputtokens", "cachereadinputtokencount", "cachereadinputtokenscount", "cachereadtokens",
+        "cachedinputtokens", "cachedcontenttokencount", "cachedprompttokens", "cachedprompttexttokens",
+        "numcachedtokens", "inputtokenscacheread", "nativetokenscached", "timings.cachen",
+    ),
+    "reasoning_tokens": (
+        "completiontokensdetails.reasoningtokens", "outputtokensdetails.reasoningtokens",
+        "completiontokendetails.reasoningtokens", "outputtokensdetails.thinkingtokens", "outputtokendetails.reasoning",
+        "outputtokendetails.reasoningtokens", "reasoningtokens", "thoughtstokencount", "nativetokensreasoning",
+        "details.reasoningtokens",
+    ),
+    "total": ("totaltokens", "totaltokencount"),
+}  # fmt: skip
+# Where a whole is spelled so, these are not within it but beside it.
+_BESIDE = {
+    "inputtokens": (
+        "cachereadinputtokens", "cachecreationinputtokens", "cachewriteinputtokens", "cachereadinputtokencount",
+        "cachewriteinputtokencount", "inputtokenscacheread", "inputtokenscachewrite",
+    ),
+    "prompttokencount": ("tooluseprompttokencount",),
+    "candidatestokencount": ("thoughtstokencount",),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Usage:
-    """Tokens that an endpoint counted for one request; None where it did not say."""
+    """Tokens that an endpoint counted for one request; None where it did not say.
+
+    `cached_tokens` are those of the input that it had read before, `reasoning_tokens` those of the output that it
+    thought: the wholes hold them, also where an endpoint counts them apart.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
     @classmethod
     def of(cls, value: Usage | Mapping[str, Any] | None) -> Usage:
-        """Usage from itself, from an endpoint's mapping (either API's spelling), or from None."""
+        """Usage from itself, from an endpoint's mapping (whichever its spelling), or from None."""
         if isinstance(value, Usage):
             return value
-        found: list[int | None] = []
-        for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
-            given = [value.get(name) for name in names] if isinstance(value, Mapping) else []
-            found.append(next((n for n in map(_count, given) if n is not None), None))
-        return cls(*found)
+        given = _counts_in(value) if isinstance(value, Mapping) else {}
+        found: dict[str, int] = {}
+        for name, spellings in _SPELLINGS.items():
+            spelt = sorted((one for one in spellings if one in given), key=lambda one: not given[one])
+            if spelt:
+                found[name] = given[spelt[0]] + sum(given.get(one, 0) for one in _BESIDE.get(spelt[0], ()))
+        total, thought = found.pop("total", None), found.get("reasoning_tokens")
+        if thought and total == found.get("input_tokens", 0) + found.get("output_tokens", 0) + thought:
+            found["output_tokens"] = found.get("output_tokens", 0) + thought  # the endpoint counted it apart
+        return cls(**found)
+
+
+def _counts_in(usage: Mapping[Any, Any]) -> dict[str, int]:
+    """The counts of a usage and of the values within it, by their names in small letters without underscores."""
+    found: dict[str, int] = {}
+    for key, value in usage.items():
+        within = value.items() if isinstance(value, Mapping) else [(None, value)]
+        for inner, number in within:
+            count = _count(number)
+            if count is not None:
+                name = str(key) if inner is None else f"{key}.{inner}"
+                found[name.replace("_", "").lower()] = count
+    return found
 
 
 @dataclass(frozen=True)
@@ -130,8 +185,10 @@ class Turn:
 
 def _count(value: Any) -> int | None:
     """The value as a count that a column can hold; None for anything else."""
-    is_count = not isinstance(value, bool) and isinstance(value, Integral) and 0 <= int(value) < _MOST_TOKENS
-    return int(value) if is_count else None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    number: Any = value
+    return int(number) if 0 <= number < _MOST_TOKENS and number == int(number) else None
 
 
 @dataclass(frozen=True)

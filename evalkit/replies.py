@@ -276,7 +276,8 @@ def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
 def _usage(payload: Mapping[str, Any]) -> Usage:
     ollama = {"prompt_tokens": payload.get("prompt_eval_count"), "completion_tokens": payload.get("eval_count")}
     given = payload.get("usage") or ollama
-    return Usage.of(given if isinstance(given, Mapping) else None)
+    timings = {"timings": payload.get("timings")}  # where llama.cpp says what it had cached
+    return Usage.of(timings | dict(given) if isinstance(given, Mapping) else None)
 
 
 def _word(value: Any) -> str | None:

@@ -43,7 +43,8 @@ class Review:
     `errors`, `flaky`, `judges`, `costs`, `notes`, `data`. Frames: `totals` and `rates` (accuracy over time), `results`
     (of the newest runs), `tools`, `comparisons`, `changes`, `kinds`.
 
-    Raises SettingsError for days that are none, and for a dataset or run that is not there.
+    Raises SettingsError for days that are none, and for a dataset or run that is not there; SchemaError where the rows
+    of a newest run cannot be read.
     """
 
     def __init__(

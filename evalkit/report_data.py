@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from .comparison import Comparison, compare
 from .errors import SchemaError, SettingsError
 from .history import load_stored
 from .history_scan import history_accuracy
+from .jsontext import fingerprint
 from .nearmiss import did_you_mean
 from .runs import HistoryWarning, Problem, StoredRun, find_run, newest_scorings, scan
 from .weeks import Span, read_span, read_week, week_of
@@ -61,6 +63,12 @@ class WeekRuns:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]  # what limits the review, one sentence each
 
+    @cached_property
+    def mark(self) -> str:
+        """A word for the days and the runs that it shows: what is made of other ones has another."""
+        sides = [side for pair in self.pairs for side in (pair.candidate, pair.baseline)]
+        return f"{self.span.name}_{fingerprint([side and [side.run_id, side.description] for side in sides])}"
+
 
 def choose_span(
     week: str | None, since: str | date | None, until: str | date | None, runs: Sequence[StoredRun]
@@ -73,7 +81,8 @@ def choose_span(
         raise SettingsError("a review is of a week, or of the days from since to until: give one of them, not both")
     if week is not None:
         return read_week(week)
-    newest = max((run.started_at for run in runs if run.started_at), default=None) or datetime.now(UTC)
+    dates = [run.started_at for run in runs if run.started_at is not None and not run.is_to_come]
+    newest = max(dates, default=None) or datetime.now(UTC)
     if since is None:
         if until is not None:
             raise SettingsError("until needs since: a review is of the days from since to until, or of a week")
@@ -92,7 +101,8 @@ def collect(
 ) -> WeekRuns:
     """The runs of a week, paired with those they are compared with.
 
-    Raises SettingsError for days that are none and for a dataset or baseline that is not there.
+    Raises SettingsError for days that are none and for a dataset or baseline that is not there, SchemaError where the
+    rows of a newest run, or of the baseline, cannot be read: an older one is not shown in its place.
     """
     found, problems = scan(folder)
     runs = _of_datasets(newest_scorings(found), dataset, found, folder)
@@ -147,11 +157,9 @@ def _pairs(
         key = str(run.description.get("dataset")), str(run.description.get("model"))
         groups.setdefault(key, []).append(run)
     for key in sorted(groups):
-        for run in groups[key]:
-            results = _results(run, problems) if span.holds(run.started_at) else None
-            if results is not None:
-                yield _pair(run, results, groups[key], span, wanted, folder, problems)
-                break
+        newest = next((run for run in groups[key] if span.holds(run.started_at)), None)
+        if newest is not None:
+            yield _pair(newest, _rows_of(newest), groups[key], span, wanted, folder, problems)
 
 
 def _pair(
@@ -159,14 +167,24 @@ def _pair(
     folder: Path, problems: list[Problem],
 ) -> Pair:  # fmt: skip
     if wanted is not None and wanted.description.get("dataset") == run.description.get("dataset"):
-        candidates = [wanted]
-    else:
-        candidates = [one for one in alike if one.started_at is not None and one.started_at < span.start]
-    for other in candidates:
+        before = _rows_of(wanted)
+        return Pair(run, results, wanted, before, compare(before, results, results_dir=folder))
+    for other in (one for one in alike if one.started_at is not None and one.started_at < span.start):
         before = _results(other, problems)
         if before is not None:
             return Pair(run, results, other, before, compare(before, results, results_dir=folder))
     return Pair(run, results)
+
+
+def _rows_of(run: StoredRun) -> pd.DataFrame:
+    """The results of a run that nothing may stand in for. Raises SchemaError where they cannot be read."""
+    try:
+        return load_stored(run)
+    except (SchemaError, OSError) as error:
+        raise SchemaError(
+            f"the rows of run {run.run_id!r} cannot be read, and no older run is shown in its place: {error}. "
+            "Restore its file from a copy, or delete it"
+        ) from None
 
 
 def _results(run: StoredRun, problems: list[Problem]) -> Any:

@@ -25,8 +25,17 @@ from .report import Review
 from .report_data import Pair
 from .report_markdown import review_markdown
 from .report_notes import create_notes, review_folder
-from .report_page import execute, find_browser, find_notebook, page_of, print_page
-from .runs import StoredRun
+from .report_page import (
+    execute,
+    find_browser,
+    find_notebook,
+    page_of,
+    print_page,
+    refuse_another_week,
+    refuse_without_parameters,
+)
+from .report_words import nothing_ran
+from .runs import StoredRun, warn_of
 from .table_files import export_table
 
 if TYPE_CHECKING:
@@ -54,26 +63,37 @@ def write_review(
     and SVG; also PDF with `pdf`), `tables/` (CSV), `manifest.json`, and with `pdf` `review.pdf`, printed by Chromium.
     The same history gives the same charts and tables, byte for byte. What it is of is said as to `Review`.
 
-    Raises SettingsError as `Review`, and where `pdf` is wanted and no browser is there; RuntimeError where the
-    notebook fails.
+    Nothing is written, and the review that is there stays, unless all of it could be made of the week that is meant.
+
+    Raises SettingsError and SchemaError as `Review`, where the week has no complete run, where the notebook has no cell
+    for parameters, and where `pdf` is wanted and no browser is there; RuntimeError where the notebook fails or shows
+    another week.
     """
     import IPython  # noqa: F401  # whole before the thread needs it: matplotlib trips over one that is half imported
 
     browser = find_browser() if pdf else None
     notebook = find_notebook()
+    refuse_without_parameters(notebook)
     review = Review(week, since=since, until=until, dataset=dataset, baseline=baseline, results_dir=results_dir)
+    warn_of([one for one in review.week.problems if one.left_out or one.is_date], review.folder, stacklevel=3)
+    if not review.pairs:
+        raise SettingsError(f"{nothing_ran(review.week)} No review was written.")
     target = review_folder(review.folder, review.span)
-    if leads_out(target, review.folder):
+    if target.is_symlink() or leads_out(target, review.folder):
         raise SettingsError(f"{target.name}/ leads out of {review.folder.name}/ by a link: no review is written there")
+    _take_over(_replaced(target), target)
     create_notes(target, review.span)
     parameters = _parameters(review, dataset=dataset, baseline=baseline)
-    scratch_of = tempfile.TemporaryDirectory(prefix=".review-", dir=target)
+    scratch_of = tempfile.TemporaryDirectory(prefix=".review-", dir=target.parent)
     with scratch_of as scratch, ThreadPoolExecutor(1) as aside:
-        made = Path(scratch)
+        made = Path(scratch) / target.name
+        made.mkdir()
         executing = aside.submit(execute, notebook, parameters, project_dir() or Path.cwd())
         _write_tables(review, made / "tables")
         _write_charts(review, made / "charts", ("png", "svg", "pdf") if pdf else ("png", "svg"))
-        _write_page(review, executing.result(), made)
+        executed = executing.result()
+        refuse_another_week(notebook, executed, review.week.mark)
+        _write_page(review, executed, made)
         _mask_all(made)
         if browser is not None:
             print_page(browser, made / "review.html", made / "review.pdf")
@@ -204,17 +224,33 @@ def _mask_all(folder: Path) -> None:
 
 
 def _put_in_place(made: Path, target: Path) -> None:
-    """Exchange the parts of an earlier review by the new ones; whatever else lies in the folder stays."""
-    for name in _PARTS:
-        old, new = target / name, made / name
-        if old.is_symlink():
-            old.unlink()
-        elif old.is_dir():
-            shutil.rmtree(old)
-        if new.exists():
-            os.replace(new, old)
-        elif old.exists():
-            old.unlink()
+    """Exchange an earlier review by the new one, all of it at once; whatever else lies in the folder stays."""
+    old = _replaced(target)
+    target.rename(old)
+    try:
+        made.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    _take_over(old, target)
+
+
+def _replaced(target: Path) -> Path:
+    """Where a review lies while another takes its place."""
+    return target.with_name(f".{target.name}.old")
+
+
+def _take_over(old: Path, target: Path) -> None:
+    """Take what is no part of a review from the folder that was replaced, and delete that; a kill may have left it."""
+    if not old.is_dir():
+        return
+    if not target.exists():
+        old.rename(target)
+        return
+    for path in old.iterdir():
+        if path.name not in _PARTS and not os.path.lexists(target / path.name):
+            path.rename(target / path.name)
+    shutil.rmtree(old)
 
 
 def _input(run: StoredRun) -> dict[str, Any]:

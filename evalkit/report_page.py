@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +19,10 @@ NOTEBOOK = "06_weekly_review.ipynb"
 TEMPLATES = Path(__file__).parent / "templates"
 HIDDEN = "not-on-the-page"  # the tag of cells that are for those who work with the notebook
 SECONDS = 600  # that one cell may take
+_MARKED = re.compile(
+    r'<div data-review="([^"]*)"'
+)  # see report_views.View; in what is shown as text a quote is escaped
+_KEPT = "Nothing was written; the last review stays as it is."
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _FLAGS = (
     "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
@@ -37,6 +42,47 @@ def find_notebook() -> Path:
         if (folder / NOTEBOOK).is_file():
             return folder / NOTEBOOK
     raise SettingsError(f"there is no {NOTEBOOK}: it belongs in your project's notebooks/. A clone of evalkit has it.")
+
+
+def refuse_without_parameters(notebook: Path) -> None:
+    """Raise SettingsError where a notebook could not be told of which week it is to be."""
+    import nbformat
+
+    try:
+        cells = nbformat.read(notebook, as_version=4).cells  # type: ignore[no-untyped-call]
+    except (ValueError, OSError, AttributeError) as error:
+        raise SettingsError(f"{notebook.name} cannot be read as a notebook: {error}") from None
+    tagged = [cell.cell_type for cell in cells if "parameters" in (cell.metadata.get("tags") or ())]
+    if tagged != ["code"]:
+        raise SettingsError(
+            f"{notebook.name} has {len(tagged) or 'no'} {'cell' if len(tagged) == 1 else 'cells'} with the tag "
+            "`parameters`, and it takes one cell of code to be told of which week it is to be: tag the cell that sets "
+            f"week, since, until, dataset, baseline and results_dir, and no other. {_KEPT}"
+        )
+
+
+def refuse_another_week(notebook: Path, node: Any, mark: str) -> None:
+    """Raise RuntimeError where an executed notebook shows, in any part of a review, other days or runs than meant."""
+    shown = {
+        found
+        for cell in node.cells
+        for output in cell.get("outputs", ())
+        for found in _MARKED.findall(str(output.get("data", {}).get("text/html", "")))
+    }
+    if shown == {mark}:
+        return
+    weeks = sorted({one.rpartition("_")[0] for one in shown - {mark}})
+    wanted = mark.rpartition("_")[0]
+    if not shown:
+        what = "no part of an ek.report.Review, such as its headlines, so that nothing says of which week it is"
+    elif weeks == [wanted]:
+        what = f"other runs of {wanted} than were asked for, or a run ended meanwhile (then try again)"
+    else:
+        what = f"{', '.join(weeks)} where {wanted} was asked for"
+    raise RuntimeError(
+        f"{notebook.name} shows {what}. It must give ek.report.Review all that its cell `parameters` sets (week, "
+        f"since, until, dataset, baseline, results_dir), and set none of it again. {_KEPT}"
+    )
 
 
 def execute(notebook: Path, parameters: Mapping[str, Any], folder: Path) -> Any:

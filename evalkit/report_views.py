@@ -25,17 +25,19 @@ BUDGET = 1_500_000  # characters of cases shown in full, over the whole page
 KINDS = 6  # ways of failing that are shown with cases
 EXAMPLES = 3  # cases of each
 _SHORT = 110
+MARK = "data-review"  # the attribute that says of which week a part of the page is
 
 
 class View:
-    """A part of the page: HTML where that is shown, a word elsewhere."""
+    """A part of the page: HTML where that is shown, marked with the week that it is of; a word elsewhere."""
 
-    def __init__(self, name: str, *content: Any) -> None:
+    def __init__(self, name: str, *content: Any, week: WeekRuns | None = None) -> None:
         self._name = name
         self._content = content
+        self._mark = week.mark if week is not None else None
 
     def _repr_html_(self) -> str:
-        return str(page(*self._content))
+        return str(page(tag("div", *self._content, **{MARK: self._mark})))
 
     def __repr__(self) -> str:
         return f"<{self._name}>"
@@ -48,16 +50,15 @@ def opening(week: WeekRuns, headlines: Sequence[tuple[str, str]]) -> View:
     said += ", weeks are ISO weeks (Monday to Sunday)." if span.is_week else "."
     items = [tag("p", tag("b", f"{word}. "), inline(text), class_="ek-verdict") for word, text in headlines]
     warned = [tag("li", inline(text)) for text in week.notes]
-    return View(
-        "headlines", tag("p", tag("b", inline(said))), *items, tag("ul", *warned, class_="ek-warning") if warned else ""
-    )
+    more = tag("ul", *warned, class_="ek-warning") if warned else ""
+    return View("headlines", tag("p", tag("b", inline(said))), *items, more, week=week)
 
 
 def verdicts(week: WeekRuns) -> View:
     """Every dataset and model in a sentence, with what limits it."""
     if not week.pairs:
-        return View("verdicts", _nothing("No complete run, no verdict."))
-    return View("verdicts", *(_verdict(pair, week) for pair in week.pairs))
+        return View("verdicts", _nothing("No complete run, no verdict."), week=week)
+    return View("verdicts", *(_verdict(pair, week) for pair in week.pairs), week=week)
 
 
 def per_tool(week: WeekRuns, tools: pd.DataFrame) -> View:
@@ -70,7 +71,7 @@ def per_tool(week: WeekRuns, tools: pd.DataFrame) -> View:
             parts.append(chart_view(pair.comparison))
     if len(week.pairs) > CHARTED:
         parts.append(_nothing(f"Charts of the first {CHARTED} of {len(week.pairs)} comparisons are shown."))
-    return View("per tool", *(parts or [_nothing("No complete run, no tools.")]))
+    return View("per tool", *(parts or [_nothing("No complete run, no tools.")]), week=week)
 
 
 def moved(week: WeekRuns) -> View:
@@ -93,13 +94,14 @@ def moved(week: WeekRuns) -> View:
         if shown < len(cases):
             rest = f"{len(cases) - shown:,} of {len(cases):,} are not shown here: tables/changes.csv names them all."
             parts.append(_nothing(rest))
-    return View("moved", *(parts or [_nothing("No case regressed or improved, as far as runs could be compared.")]))
+    nothing = _nothing("No case regressed or improved, as far as runs could be compared.")
+    return View("moved", *(parts or [nothing]), week=week)
 
 
 def failing(week: WeekRuns, results: pd.DataFrame, kinds: pd.DataFrame) -> View:
     """The commonest ways to fail, each with a few cases in full."""
     if not len(kinds):
-        return View("failures", _nothing("No trial of the newest runs failed."))
+        return View("failures", _nothing("No trial of the newest runs failed."), week=week)
     prompts = {pair.candidate.run_id: pair.candidate.description.get("system_prompt") for pair in week.pairs}
     parts: list[Any] = []
     for row in kinds.head(KINDS).to_dict("records"):
@@ -112,7 +114,7 @@ def failing(week: WeekRuns, results: pd.DataFrame, kinds: pd.DataFrame) -> View:
         parts += [fold(_failed_line(view.row), case_part(view)) for view in views_of(cases, prompts.get, {})]
     if len(kinds) > KINDS:
         parts.append(_nothing(f"{len(kinds) - KINDS} rarer ways are in tables/failures.csv."))
-    return View("failures", *parts)
+    return View("failures", *parts, week=week)
 
 
 def shown(frame: pd.DataFrame, otherwise: str, rows: int = 40) -> View | FrameView:
@@ -131,7 +133,7 @@ def notes(week: WeekRuns) -> View:
     earlier = earlier_notes(week.folder, week.span)
     if earlier is not None:
         parts += [tag("h3", f"From {earlier[0].name}"), block(earlier[1], 20_000)]
-    return View("notes", *parts)
+    return View("notes", *parts, week=week)
 
 
 def rests_on(week: WeekRuns) -> View:
@@ -156,7 +158,7 @@ def rests_on(week: WeekRuns) -> View:
     parts = [tag("p", inline(said)), table(heads, rows) if rows else _nothing("No run."), _nothing(more)]
     if odd:
         parts += [tag("h3", "Files that are odd or were left out"), tag("ul", *odd, class_="ek-warning")]
-    return View("data", *parts)
+    return View("data", *parts, week=week)
 
 
 def _verdict(pair: Pair, week: WeekRuns) -> Markup:

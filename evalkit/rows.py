@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from .calls import as_call, read_arguments
@@ -56,8 +57,7 @@ def row_of(case: EvalCase, trial: int, turn: Turn, verdict: Verdict, *, cost_usd
             "latency_s": turn.latency_s,
             "cost_usd": cost_usd,
             "attempts": turn.attempts,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
+            **asdict(usage),
             "outcome": verdict.outcome,
             "reason": verdict.reason,
             "passed": verdict.passed,
@@ -86,7 +86,7 @@ def turn_of(row: Mapping[str, Any]) -> Turn:
         answer=row["answer"],
         reasoning=row.get("reasoning"),
         finish_reason=row["finish_reason"],
-        usage={"input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"]},
+        usage={one.name: row.get(one.name) for one in fields(Usage)},  # older rows lack the newer counts
         flags=[flag for flag in json.loads(row["flags"] or "[]") if flag != SELF_JUDGED],
         error_kind=failed,
         error=row["error"] if failed else None,

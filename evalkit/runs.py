@@ -11,7 +11,7 @@ import shlex
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from .paths import leads_out, run_path
 from .paths import results_dir as find_results_dir
 
 JOURNAL_DIR = ".journal"
-
+_LATEST = re.compile(r"latest(?:~(\d+))?")
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
+FIRST = datetime(2000, 1, 1, tzinfo=UTC)  # no run is older; what is dated so was made by a clock that nobody had set
+AHEAD = timedelta(days=1)  # so far may the clocks of those who share a folder differ
 _SUMS = frozenset({"by_tool", "outcomes", "error_kinds", *asdict(ToolCounts())} - LATER)  # what lists of runs need
 
 
@@ -43,6 +45,7 @@ class Problem:
     what: str
     what_to_do: str
     left_out: bool = True
+    is_date: bool = False  # of a run whose date says that it is still to come
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,16 @@ class StoredRun:
     def started_at(self) -> datetime | None:
         """When it started, in UTC (a time without a zone is UTC); None where that is not known."""
         return instant(self.description.get("started_at"))
+
+    @cached_property
+    def scored_at(self) -> datetime:
+        """When it was scored, which is when it started unless it was scored again."""
+        return instant(self.description.get("scored_at")) or self.started_at or EARLIEST
+
+    @cached_property
+    def is_to_come(self) -> bool:
+        """Whether it is dated more than a day ahead of this machine's clock, so that it cannot count as the newest."""
+        return max(self.started_at or EARLIEST, self.scored_at) - datetime.now(UTC) > AHEAD
 
     @property
     def trials(self) -> int:
@@ -124,12 +137,14 @@ def find_run(run: str | Path, *, results_dir: str | Path | None = None) -> Store
             raise SettingsError(f"there is no file {path}. `evalkit runs` lists the runs of the results folder.")
         return StoredRun(path.stem, store.read_footer(path), path)
     folder = find_results_dir(results_dir)
-    return meant(str(run), stored_runs(folder), folder)
+    runs, problems = scan(folder)
+    warn_of([one for one in problems if one.left_out or (one.is_date and _LATEST.fullmatch(str(run)))], folder, 4)
+    return meant(str(run), runs, folder)
 
 
 def meant(word: str, runs: Sequence[StoredRun], folder: Path) -> StoredRun:
     """Of `runs`, newest first, the one that a person means; raises as `find_run`."""
-    if match := re.fullmatch(r"latest(?:~(\d+))?", word):
+    if match := _LATEST.fullmatch(word):
         return _latest(newest_scorings(runs), int(match[1] or 0), folder)
     exact = [found for found in runs if found.run_id == word]
     found = exact or [found for found in runs if word and found.run_id.startswith(word)]
@@ -144,15 +159,20 @@ def meant(word: str, runs: Sequence[StoredRun], folder: Path) -> StoredRun:
 
 
 def stored_runs(results_dir: str | Path | None = None) -> list[StoredRun]:
-    """The runs of a results folder, newest first; files that are none are left out with a HistoryWarning."""
+    """The runs of a results folder, newest first, those of a day to come last.
+
+    These are named in a HistoryWarning, and so are files that are no runs, which are left out.
+    """
     folder = find_results_dir(results_dir)
     runs, problems = scan(folder)
-    warn_of([problem for problem in problems if problem.left_out], folder, stacklevel=4)
+    warn_of([problem for problem in problems if problem.left_out or problem.is_date], folder, stacklevel=4)
     return runs
 
 
 def scan(folder: Path) -> tuple[list[StoredRun], list[Problem]]:
-    """The runs of a results folder, newest first, and what is odd about its files. Reads footers and journals only.
+    """The runs of a results folder, newest first (those of a day to come last), and what is odd about its files.
+
+    Reads footers and journals only.
 
     Of two files that hold one run, the one named after it counts, else the first by name. A run whose journal became a
     file while the folder was looked through is there too.
@@ -179,7 +199,7 @@ def scan(folder: Path) -> tuple[list[StoredRun], list[Problem]]:
     return sorted(found.values(), key=_newest_last, reverse=True), problems
 
 
-def warn_of(problems: Sequence[Problem], folder: Path, *, stacklevel: int) -> None:
+def warn_of(problems: Sequence[Problem], folder: Path, stacklevel: int) -> None:
     """One HistoryWarning for all problems, naming the first three."""
     if problems:
         listed = "; ".join(
@@ -216,19 +236,23 @@ def newest_scorings(runs: Sequence[StoredRun]) -> list[StoredRun]:
             seen.add(parent)
             origin = by_id[parent]
         root = origin.description.get("rescored_from") or origin.run_id
-        if root not in newest or _scored_at(run) > _scored_at(newest[root]):
+        if root not in newest or _scored_last(run) > _scored_last(newest[root]):
             newest[root] = run
     kept = {run.run_id for run in newest.values()}
     return [run for run in runs if run.run_id in kept]
 
 
-def _scored_at(run: StoredRun) -> tuple[str, str]:
-    description = run.description
-    return (description.get("scored_at") or description.get("started_at") or "", run.run_id)
+def _scored_last(run: StoredRun) -> tuple[bool, datetime, str]:
+    return (not run.is_to_come, run.scored_at, run.run_id)
 
 
-def _newest_last(run: StoredRun) -> tuple[datetime, str]:
+def in_order(run: StoredRun) -> tuple[datetime, str]:
+    """By what runs are sorted in order of start."""
     return (run.started_at or EARLIEST, run.run_id)
+
+
+def _newest_last(run: StoredRun) -> tuple[bool, datetime, str]:
+    return (not run.is_to_come, *in_order(run))
 
 
 def _journals(folder: Path) -> list[Path]:
@@ -264,7 +288,7 @@ def _stored(paths: Iterable[Path], problems: list[Problem]) -> Iterator[StoredRu
 
 
 def _journaled(folder: Path, problems: list[Problem]) -> Iterator[StoredRun]:
-    for path in sorted((folder / JOURNAL_DIR).glob(f"*{journal.SUFFIX}")):
+    for path in _journals(folder):
         if leads_out(path, folder):
             problems.append(Problem(path, "it leads out of the results folder by a link", "put the file in its place"))
             continue
@@ -297,6 +321,21 @@ def _oddities(run: StoredRun) -> Iterator[Problem]:
     if run.started_at is None:
         what = f"run {run.run_id!r} does not say when it started ({run.description.get('started_at')!r})"
         yield Problem(path, what, "run it again; `since` and `until` leave it out", False)
+    elif run.started_at < FIRST:
+        what = f"run {run.run_id!r} is dated {run.started_at:%Y-%m-%d}, which is before any run"
+        yield Problem(path, what, "run it again on a machine whose clock is set", False)
+    if run.is_to_come:
+        date = max(run.started_at or EARLIEST, run.scored_at)
+        what = f"run {run.run_id!r} is dated {date:%Y-%m-%d}, in the future, so it does not count as the latest"
+        to_do = "set this machine's clock if that is wrong, else run it again where the clock is right"
+        yield Problem(path, what, to_do, False, is_date=True)
+    if path.stem != run.run_id:
+        what = f"holds run {run.run_id!r}, whose name is another than the file's"
+        yield Problem(path, what, f"rename it to {run.run_id}{path.suffix}", False)
+    if run.journal is not None and (damaged := journal.damaged_lines(run.journal)):
+        listed = ", ".join(map(str, damaged[:5])) + (" …" if len(damaged) > 5 else "")
+        what = f"{len(damaged)} lines of run {run.run_id!r} cannot be read ({listed}): their trials count as not asked"
+        yield Problem(path, what, "restore it from a copy, or resume the run, which asks them again", False)
 
 
 def _latest(runs: Sequence[StoredRun], back: int, folder: Path) -> StoredRun:

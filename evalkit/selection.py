@@ -12,7 +12,7 @@ from .errors import SettingsError
 from .given import words
 from .nearmiss import did_you_mean
 from .paths import results_dir as find_results_dir
-from .runs import EARLIEST, Problem, StoredRun, meant, newest_scorings, scan, warn_of
+from .runs import Problem, StoredRun, in_order, meant, newest_scorings, scan, warn_of
 
 Moment = str | date | datetime
 Words = str | Sequence[str]
@@ -43,7 +43,7 @@ class Wanted:
         found, problems = scan(folder)
         if self.runs is not None:
             named = {run.run_id: run for run in (meant(word, found, folder) for word in words("runs", self.runs))}
-            chosen = sorted(named.values(), key=lambda run: (run.started_at or EARLIEST, run.run_id), reverse=True)
+            chosen = list(named.values())
             problems = [problem for problem in problems if problem.left_out or _is_of(problem, chosen)]
         else:
             chosen = found if self.all_scorings else newest_scorings(found)
@@ -55,7 +55,7 @@ class Wanted:
         if after is not None:
             chosen = [run for run in chosen if run.started_at is not None and run.started_at < after]
         warn_of(problems, folder, stacklevel=4)
-        return chosen[::-1], folder
+        return sorted(chosen, key=in_order), folder
 
 
 def _bounds(since: Moment | None, until: Moment | None) -> tuple[datetime | None, datetime | None]:

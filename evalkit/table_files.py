@@ -65,8 +65,11 @@ def table_text(frame: pd.DataFrame, form: str) -> str:
         return _csv(frame)
     if form == "markdown":
         return _markdown(frame)
+    import pandas as pd
+
     shown = frame.map(lambda value: printable(value, lines=True) if isinstance(value, str) else value)
-    return str(shown.rename(columns=printable).to_html(index=False, escape=True, border=0, na_rep="")) + "\n"
+    with pd.option_context("display.html.use_mathjax", False):  # a $ in a text begins no formula
+        return str(shown.rename(columns=printable).to_html(index=False, escape=True, border=0, na_rep="")) + "\n"
 
 
 def _flat(frame: pd.DataFrame, *, with_index: bool) -> pd.DataFrame:

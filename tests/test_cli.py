@@ -277,6 +277,29 @@ def test_export_writes_every_row_in_each_format(evalkit, form, tmp_path):
     assert (tmp_path / "out").read_bytes().decode() == output
 
 
+def test_excel_is_told_that_csv_is_utf_8(evalkit, endpoint, tmp_path):
+    endpoint.script = lambda request: Reply(message={"role": "assistant", "content": "Köln"})
+    (tmp_path / "far.json").write_text(json.dumps([{"input": "天気は？", "expected_tool": "none"}]))
+    evalkit("run", tmp_path / "far.json", "--model", "mock-small")
+    file = tmp_path / "out.csv"
+    assert evalkit("export", "latest", "--output", file, "--bom")[0] == 0
+    assert file.read_bytes().startswith(b"\xef\xbb\xbfrun_id,")
+    plain = evalkit("export", "latest", "--format", "csv")[1]
+    assert not plain.startswith("\ufeff")
+    assert evalkit("export", "latest", "--bom")[1] == "\ufeff" + plain == file.read_bytes().decode()
+    row = next(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8-sig"))))
+    assert (row["input"], row["answer"]) == ("天気は？", "Köln")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_never_begins_with_a_mark(evalkit, form, tmp_path):
+    evalkit("run", "file_tools", "--model", "lexical")
+    code, output, errors = evalkit("export", "latest", "--output", tmp_path / f"out.{form}", "--bom")
+    assert (code, output) == (2, "")
+    assert f"--bom is for CSV, which is not what is written here ({form})" in errors
+    assert not (tmp_path / f"out.{form}").exists()
+
+
 def test_no_formula_reaches_a_spreadsheet(evalkit, endpoint, tmp_path):
     endpoint.script = lambda request: Reply(message={"role": "assistant", "content": '=HYPERLINK("http://x")'})
     (tmp_path / "odd.json").write_text(json.dumps([{"input": "@SUM(1)", "expected_tool": "none"}]))

@@ -2,14 +2,14 @@ import json
 import os
 import shutil
 import warnings
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalkit import SchemaError, SettingsError, list_runs, load_history, load_run
+from evalkit import SchemaError, SettingsError, list_runs, load_annotations, load_history, load_run
 from evalkit.history import problems
 from evalkit.journal import Journal
 from evalkit.runs import HistoryWarning
@@ -118,8 +118,8 @@ def test_rows_that_cannot_be_read_leave_out_their_run_alone(tmp_path):
     content = bytearray(path.read_bytes())
     content[10:1500] = bytes(1490)
     path.write_bytes(content)
-    assert problems(results_dir=tmp_path).empty
-    found = problems(results_dir=tmp_path, rows=True)
+    assert problems(results_dir=tmp_path, rows=False).empty
+    found = problems(results_dir=tmp_path)
     assert [os.path.basename(one) for one in found["path"]] == ["spoilt.parquet"]
     with pytest.warns(HistoryWarning, match="spoilt"):
         assert ids(load_history(results_dir=tmp_path)) == ["good"]
@@ -130,6 +130,129 @@ def test_a_file_with_a_trial_twice_leaves_out_its_run_alone(tmp_path):
     save(tmp_path, "twice", row("c1"), row("c1"))
     with pytest.warns(HistoryWarning, match="repeat the key"):
         assert ids(load_history(results_dir=tmp_path)) == ["good"]
+
+
+def to_come(folder):
+    save(folder, "to-come", started_at="9999-12-31T23:59:59+00:00")
+
+
+def scored_in_the_future(folder):
+    save(folder, "again", scored_at=f"{datetime.now(UTC) + timedelta(days=30)}", rescored_from="good")
+
+
+def of_the_epoch(folder):
+    save(folder, "epoch", started_at="1970-01-01T00:00:00+00:00")
+
+
+def of_no_date(folder):
+    save(folder, "undated", started_at="9999-12-31T23:59:59-12:00")
+
+
+def empty(folder):
+    save_run(folder / "zero.parquet", description("zero"), None, [])
+
+
+def renamed(folder):
+    save(folder, "one").rename(folder / "another.parquet")
+
+
+def rows_spoilt(folder):
+    path = save(folder, "spoilt", *(row(f"c{n}", answer="x" * n) for n in range(50)))
+    content = bytearray(path.read_bytes())
+    content[10:1500] = bytes(1490)
+    path.write_bytes(content)
+
+
+def a_trial_twice(folder):
+    save(folder, "twice", row("c1"), row("c1"))
+
+
+def damaged_journal(folder, started_at="2026-03-01T00:00:00+00:00"):
+    (folder / ".journal").mkdir()
+    path = folder / ".journal" / "begun.jsonl"
+    with Journal.create(path, description("begun", started_at=started_at), {"cases": []}) as journal:
+        for number in range(3):
+            journal.append(row(f"c{number}"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2][: len(lines[2]) // 2] + b"\n"
+    path.write_bytes(b"".join(lines))
+
+
+def odd_annotation(folder):
+    (folder / "annotations").mkdir()
+    (folder / "annotations" / "ann.jsonl").write_text('{"annotation": 1, "passed": "maybe"}\n', encoding="utf-8")
+
+
+def linked_annotations(folder):
+    (folder.parent / "elsewhere.jsonl").write_text("{}\n", encoding="utf-8")
+    (folder / "annotations").mkdir()
+    (folder / "annotations" / "eve.jsonl").symlink_to(folder.parent / "elsewhere.jsonl")
+
+
+NAMED = [
+    *(spoil for spoil, _, _ in ODD if spoil is not duplicate), to_come, scored_in_the_future, of_the_epoch, of_no_date,
+    empty, renamed, rows_spoilt, a_trial_twice, damaged_journal, odd_annotation, linked_annotations,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", NAMED, ids=[spoil.__name__ for spoil in NAMED])
+def test_whatever_a_warning_names_stands_among_the_problems(tmp_path, spoil):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    save(folder, "good", started_at="2026-03-01T00:00:00+00:00")
+    spoil(folder)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_history(results_dir=folder)
+        load_annotations(results_dir=folder)
+    assert len(caught) == 1
+    found = problems(results_dir=folder)
+    assert len(found) == 1
+    assert os.path.basename(found["path"][0]).partition(".")[0] in str(caught[0].message)
+    assert os.path.lexists(found["path"][0])
+    assert found["what_to_do"][0]
+
+
+@pytest.mark.parametrize("date", ["9999-12-31T23:59:59+00:00", "2999-01-01T00:00:00"])
+def test_a_run_of_a_day_to_come_is_never_the_latest(tmp_path, date):
+    save(tmp_path, "old", started_at="2026-03-01T00:00:00")
+    save(tmp_path, "new", started_at="2026-03-01T02:00:00+01:00")
+    save(tmp_path, "wrong", started_at=date)
+    for word, run_id in (("latest", "new"), ("latest~1", "old"), ("latest~2", "wrong")):
+        with pytest.warns(HistoryWarning, match="in the future, so it does not count as the latest"):
+            assert ids(load_run(word, results_dir=tmp_path)) == [run_id]
+    with pytest.warns(HistoryWarning, match="wrong"):
+        assert ids(list_runs(results_dir=tmp_path)) == ["new", "old", "wrong"]
+    with pytest.warns(HistoryWarning, match="wrong"):
+        assert ids(load_history(results_dir=tmp_path, runs=["latest", "wrong"])) == ["new", "wrong"]
+    assert ids(load_run("wrong", results_dir=tmp_path)) == ["wrong"]
+    assert ids(load_run("old", results_dir=tmp_path)) == ["old"]
+
+
+def test_a_clock_that_goes_an_hour_ahead_is_no_matter(tmp_path):
+    save(tmp_path, "here", started_at=f"{datetime.now(UTC)}")
+    save(tmp_path, "there", started_at=f"{datetime.now(UTC) + timedelta(hours=1)}")
+    assert ids(load_run("latest", results_dir=tmp_path)) == ["there"]
+    assert problems(results_dir=tmp_path).empty
+
+
+def test_a_scoring_of_a_day_to_come_takes_no_other_ones_place(tmp_path):
+    save(tmp_path, "first", started_at="2026-03-01T00:00:00+00:00")
+    for run_id, scored_at in (("wrong", "2999-01-01T00:00:00"), ("evening", "2026-03-02T20:00:00-08:00"),
+                              ("morning", "2026-03-03T01:00:00+00:00")):  # fmt: skip
+        save(tmp_path, run_id, started_at="2026-03-01T00:00:00+00:00", scored_at=scored_at, rescored_from="first")
+    with pytest.warns(HistoryWarning, match="run 'wrong' is dated 2999-01-01, in the future"):
+        assert ids(load_run("latest", results_dir=tmp_path)) == ["evening"]
+
+
+@pytest.mark.parametrize("date", [None, "yesterday", "2026-03-01T00:00:00", "2026-03-01T00:00:00+14:00", "0"])
+def test_an_unfinished_run_of_any_date_is_read(tmp_path, date):
+    save(tmp_path, "good", started_at="2026-03-02T00:00:00+00:00")
+    damaged_journal(tmp_path, started_at=date)
+    with pytest.warns(HistoryWarning, match=r"1 lines of run 'begun' cannot be read \(3\)"):
+        assert ids(load_history(results_dir=tmp_path)) == ["begun", "good"]
+    assert len(load_run("begun", results_dir=tmp_path)) == 2
+    assert ids(list_runs(results_dir=tmp_path)) == ["good", "begun"]
 
 
 def test_a_history_is_its_runs_one_after_another(tmp_path):

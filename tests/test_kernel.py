@@ -1,9 +1,12 @@
 """A real Jupyter kernel, whose event loop already runs: run, run again, interrupt, run once more."""
 
 import os
+import re
 
+import nbformat
 import pytest
 from jupyter_client import KernelManager
+from nbconvert import HTMLExporter
 
 from evalkit.journal import read_records
 from loopback_replies import Reply, pick_by_words
@@ -76,3 +79,29 @@ def test_a_cell_runs_again_and_after_an_interrupt(endpoint, kernel, tmp_path, ca
     endpoint.script = pick_by_words
     assert execute(client, f"show({call})") == ("rows 20 complete\n", "")
     assert execute(client, "print(ek.list_runs()['partial'].tolist())") == ("[False, True, False, False]\n", "")
+
+
+def test_texts_of_our_frames_are_no_formulas_in_a_notebook_and_those_of_others_are_as_they_were(kernel):
+    _, client = kernel
+    execute(client, "import pandas as pd, evalkit as ek")
+    execute(client, "rows = pd.DataFrame({'run_id': ['r'], 'case_id': ['c'], 'trial': [1], 'passed': [True]})")
+    execute(client, "results = ek.schema.conform(rows.assign(answer='$x$ and $y$'))")
+    ignored = "tex2jax_ignore"
+    for cell, is_ours in (
+        ("results", True), ("results[['case_id', 'answer']]", True), ("ek.show(results)", True),
+        ("results.set_index('case_id')[['answer']]", True), ("ek.failures(results)", True),
+        ("pd.DataFrame({'answer': ['$x$ and $y$']})", False),
+    ):  # fmt: skip
+        assert (ignored in shown_by(client, cell)) == is_ours, cell
+    assert execute(client, "print(pd.get_option('display.html.use_mathjax'))")[0].strip() == "True"
+
+
+def shown_by(client, cell):
+    """What a cell shows, as nbconvert makes HTML of it."""
+    found = []
+    client.execute_interactive(cell, output_hook=lambda message: found.append(message), timeout=60)
+    outputs = [nbformat.v4.output_from_msg(one) for one in found if one["msg_type"] == "execute_result"]
+    node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell, outputs=outputs)])
+    body = HTMLExporter(template_name="basic").from_notebook_node(node)[0]
+    tables = re.findall(r'<(?:table|div) [^>]*class="[^"]*"[^>]*>', body)
+    return " ".join(tables)

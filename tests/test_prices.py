@@ -3,7 +3,7 @@
 import pytest
 
 from evalkit.errors import SettingsError
-from evalkit.prices import cost, load_prices
+from evalkit.prices import BATCH_SHARE, cost, load_prices
 from evalkit.records import Usage
 
 PRICES = {"gpt-4.1-mini": {"input": 0.4, "output": 1.6}}
@@ -13,6 +13,24 @@ def test_a_cost_is_per_million_tokens():
     assert cost(Usage(1_000_000, 500_000), "gpt-4.1-mini", PRICES) == pytest.approx(1.2)
     assert cost({"prompt_tokens": 10, "completion_tokens": 0}, "gpt-4.1-mini", PRICES) == pytest.approx(4e-6)
     assert cost(Usage(5, 5), "free", {"free": {"input": 0, "output": 0}}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        (Usage(1_000_000, 0, 750_000), 0.1 + 0.075),
+        (Usage(1_000_000, 500_000, 0, 400_000), 0.4 + 0.8),  # reasoning is output
+        (Usage(1_000_000, 0, None), 0.4),
+        (Usage(1_000_000, 0, 5_000_000), 0.1),  # more cached than sent: no part of it is sent twice, none is negative
+        ({"input_tokens": 250_000, "cache_read_input_tokens": 750_000, "output_tokens": 0}, 0.1 + 0.075),
+    ],
+)
+def test_cached_input_has_a_price_of_its_own(usage, usd):
+    prices = load_prices({"m": {"input": 0.4, "cached_input": 0.1, "output": 1.6}})
+    assert cost(usage, "m", prices) == pytest.approx(usd)
+    assert cost(usage, "m", prices, share=BATCH_SHARE) == pytest.approx(usd / 2)
+    same = Usage(Usage.of(usage).input_tokens, Usage.of(usage).output_tokens)
+    assert cost(usage, "gpt-4.1-mini", PRICES) == cost(same, "gpt-4.1-mini", PRICES)
 
 
 @pytest.mark.parametrize("usage", [None, Usage(), Usage(1, None), Usage(None, 1), {}])
@@ -58,6 +76,9 @@ def test_without_any_table_there_are_no_prices(tmp_path, monkeypatch):
         ({"m": {"inptu": 1, "output": 1}}, "unknown part 'inptu'; it has input and output. Did you mean 'input'?"),
         ({"m": {"input": "1", "output": 1}}, "prices: the price of 'm': input must be a number of 0 or more, got '1'"),
         ({"m": {"input": -1, "output": 1}}, "got -1"),
+        ({"m": {"input": 1, "output": 1, "cached_input": -1}}, "cached_input must be a number of 0 or more, got -1"),
+        ({"m": {"input": 1, "output": 1, "cache_input": 1}}, "Did you mean 'cached_input'?"),
+        ({"m": {"cached_input": 1, "output": 1}}, "prices: the price of 'm' has no 'input'; give both"),
         ({"m": {"input": True, "output": 1}}, "got True"),
         ({"m": {"input": float("nan"), "output": 1}}, "got nan"),
         ({"gpt-4": {"1-mini": {"input": 1, "output": 1}}}, "In TOML, a name with a dot goes in quotes."),

@@ -29,6 +29,13 @@ def test_text_is_the_answer():
     assert turn == Turn(answer="Hello", finish_reason="stop", usage=Usage(3, 1))
 
 
+def test_what_llama_cpp_had_cached_stands_beside_the_usage():
+    turn = chat_turn(
+        chat({"content": "Hi"}, usage={"prompt_tokens": 9, "completion_tokens": 1}, timings={"cache_n": 7})
+    )
+    assert turn.usage == Usage(9, 1, 7)
+
+
 def test_calls_keep_their_order_and_raw_arguments():
     turn = chat_turn(with_calls(TWO, function(name="list_files", arguments=' {"directory" : "."}')))
     assert [(call.name, call.arguments) for call in turn.tool_calls] == [

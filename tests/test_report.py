@@ -93,6 +93,17 @@ def test_without_a_week_it_is_that_of_the_newest_complete_run(tmp_path):
     assert Review(results_dir=tmp_path).span == read_week(WEEK)
 
 
+def test_a_run_of_a_day_to_come_settles_neither_week_nor_period(tmp_path):
+    two_weeks(tmp_path)
+    save(tmp_path, "wrong clock", cases(3), at=MONDAY + timedelta(weeks=3000))
+    review = Review(results_dir=tmp_path)
+    assert (review.span, [pair.candidate.run_id for pair in review.pairs]) == (read_week(WEEK), ["after"])
+    assert "'wrong clock' is dated 2084-05-22, in the future" in text_of(review.data)
+    assert Review(since="2026-11-17", results_dir=tmp_path).span.name == "2026-11-17_to_2026-11-23"
+    far = Review("2084-W21", results_dir=tmp_path)
+    assert [(pair.candidate.run_id, pair.baseline.run_id) for pair in far.pairs] == [("wrong clock", "after")]
+
+
 def test_days_of_ones_own_are_a_period(tmp_path):
     two_weeks(tmp_path)
     review = Review(since="2026-11-17", results_dir=tmp_path)

@@ -4,13 +4,16 @@ import hashlib
 import json
 import re
 import shutil
+from datetime import timedelta
+from pathlib import Path
 
 import nbformat
 import pytest
 
-from evalkit import cli, report_files, report_page
+from evalkit import SettingsError, cli, report_files, report_page
 from evalkit.report_files import write_review
-from report_histories import HISTORIES, cases, save, two_weeks
+from evalkit.runs import HistoryWarning
+from report_histories import HISTORIES, MONDAY, cases, save, two_weeks
 
 WEEK = "2026-W48"
 SECRETS = {
@@ -42,9 +45,12 @@ def files_of(folder):
     return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
 
 
-def complaints(notebook):
-    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    return [out for out in outputs if out.output_type in ("error", "stream")]
+def held_names(folder):
+    return set(files_of(folder / "reviews" / WEEK))
+
+
+def broken(path, value):
+    raise OSError("no room on the disk")
 
 
 def test_all_parts_of_a_review_are_there(written):
@@ -133,14 +139,13 @@ def test_a_second_review_gives_the_same_charts_and_tables_and_keeps_the_notes(wr
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["none", "one run", "all errors", "60 tools", "500 runs"])
+@pytest.mark.parametrize("name", ["one run", "all errors", "60 tools", "500 runs"])
 def test_a_review_of_any_history_is_written(name, tmp_path):
     HISTORIES[name](tmp_path)
     folder = write_review(WEEK, results_dir=tmp_path)
     page = (folder / "review.html").read_text(encoding="utf-8")
     assert LOADS.findall(page) == []
     assert len(page) < 10_000_000
-    assert ("There is no complete run in ISO week 2026-W48" in page) == (name == "none")
     notebook = nbformat.read(folder / "review.ipynb", as_version=4)
     assert [
         out for cell in notebook.cells for out in cell.get("outputs", []) if out.output_type in ("error", "stream")
@@ -170,6 +175,148 @@ def test_a_notebook_that_fails_leaves_the_last_review_as_it_was(tmp_path, monkey
     assert "the notebook 06_weekly_review.ipynb failed: ZeroDivisionError: division by zero" in capsys.readouterr().err
     assert old.read_text() == "last week's"
     assert sorted(path.name for path in old.parent.iterdir()) == ["notes.md", "review.html"]
+
+
+def own_notebook(folder, monkeypatch, change):
+    """The project's notebook as far as its headlines, changed by its user."""
+    notebook = nbformat.read(Path(__file__).parents[1] / "notebooks" / "06_weekly_review.ipynb", as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"][:3]
+    notebook.cells = change(*cells)
+    nbformat.write(notebook, folder / "06_weekly_review.ipynb")
+    monkeypatch.setattr(report_files, "find_notebook", lambda: folder / "06_weekly_review.ipynb")
+
+
+def last_review(folder):
+    """A review that is there, with somebody's own files, and what the folder holds."""
+    place = folder / "reviews" / WEEK
+    (place / "charts").mkdir(parents=True)
+    for name in ("review.html", "manifest.json", "charts/old.png", "ours.txt", "notes.md"):
+        (place / name).write_text(f"the old {name}", encoding="utf-8")
+    return lambda: {name: path.read_bytes() for name, path in files_of(folder / "reviews").items()}
+
+
+def code(text, *tags):
+    return nbformat.v4.new_code_cell(text, metadata={"tags": list(tags)})
+
+
+def untagged(cell):
+    return code(cell.source)
+
+
+MISSING = "06_weekly_review.ipynb has no cells with the tag `parameters`"
+WANTED = "06_weekly_review.ipynb shows 2026-W49 where 2026-W48 was asked for"
+IGNORING = "review = ek.report.Review(results_dir=results_dir)\nreview.headlines"
+CHANGES = {
+    "no tag": (lambda told, load, shown: [untagged(told), load, shown], MISSING),
+    "no cell": (lambda told, load, shown: [load, shown], MISSING),
+    "two": (lambda told, load, shown: [told, code(told.source, "parameters"), load, shown], "has 2 cells with the tag"),
+    "prose": (lambda told, load, shown: [
+        nbformat.v4.new_markdown_cell("Parameters", metadata={"tags": ["parameters"]}), untagged(told), load, shown,
+    ], "has 1 cell with the tag `parameters`, and it takes one cell of code"),
+    "set again": (lambda told, load, shown: [told, load, code("week = None"), shown], WANTED),
+    "ignored": (lambda told, load, shown: [told, load, code(IGNORING)], WANTED),
+    "moved": (lambda told, load, shown: [untagged(told), load, shown, code("week = None", "parameters")], " shows "),
+    "two weeks": (lambda told, load, shown: [told, load, shown, code(IGNORING)], WANTED),
+    "no review": (lambda told, load, shown: [told, load, code("ek.columns()")], "shows no part of an ek.report.Review"),
+    "other runs": (lambda told, load, shown: [
+        told, load, code("ek.report.Review(week, dataset='support', results_dir=results_dir).headlines"),
+    ], "shows other runs of 2026-W48 than were asked for"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_page_of_another_week_never_takes_the_place_of_a_review(name, tmp_path, monkeypatch, capsys):
+    change, message = CHANGES[name]
+    two_weeks(tmp_path)
+    save(tmp_path, "other", cases(9), dataset="support")
+    save(tmp_path, "later", cases(9), at=MONDAY + timedelta(days=7))
+    own_notebook(tmp_path, monkeypatch, change)
+    held = last_review(tmp_path)
+    before = held()
+    assert cli.main(["review", "--week", WEEK, "--results-dir", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+    assert held() == before
+
+
+def test_a_review_takes_the_place_of_the_last_one_whole_and_keeps_what_else_is_there(tmp_path, monkeypatch):
+    two_weeks(tmp_path)
+    own_notebook(tmp_path, monkeypatch, lambda told, load, shown: [told, load, shown])
+    held = last_review(tmp_path)
+    write_review(WEEK, results_dir=tmp_path)
+    after = held_names(tmp_path)
+    assert after & {"charts/old.png", "ours.txt", "notes.md", "review.md"} == {"ours.txt", "notes.md", "review.md"}
+    assert (tmp_path / "reviews" / WEEK).stat().st_mode & 0o077 == tmp_path.joinpath("reviews").stat().st_mode & 0o077
+    monkeypatch.setattr(report_files, "_write_json", broken)
+    before = held()
+    with pytest.raises(OSError, match="disk"):
+        write_review(WEEK, results_dir=tmp_path)
+    assert held() == before
+
+
+def test_a_review_that_a_kill_left_aside_is_put_back(tmp_path):
+    target, old = tmp_path / WEEK, report_files._replaced(tmp_path / WEEK)
+    old.mkdir()
+    (old / "notes.md").write_text("Ours.", encoding="utf-8")
+    (old / "review.html").write_text("old", encoding="utf-8")
+    report_files._take_over(old, target)
+    assert {path.name for path in target.iterdir()} == {"notes.md", "review.html"}
+    target.rename(old)
+    target.mkdir()
+    (target / "review.html").write_text("new", encoding="utf-8")
+    report_files._take_over(old, target)
+    assert {path.name: path.read_text() for path in target.iterdir()} == {"notes.md": "Ours.", "review.html": "new"}
+    assert not old.exists()
+
+
+def spoil_rows(path):
+    content = bytearray(path.read_bytes())
+    content[10:1500] = bytes(1490)
+    path.write_bytes(content)
+
+
+def newest_spoilt(folder):
+    save(folder, "earlier that week", cases(9), at=MONDAY - timedelta(hours=9))
+    spoil_rows(folder / "after.parquet")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words", "message"),
+    [
+        (
+            lambda folder: spoil_rows(folder / "after.parquet"),
+            (),
+            "the rows of run 'after' cannot be read, and no older",
+        ),
+        (
+            lambda folder: spoil_rows(folder / "before.parquet"),
+            ("--baseline", "before"),
+            "the rows of run 'before' cannot",
+        ),
+        (lambda folder: (folder / "after.parquet").unlink(), (), "There is no complete run in ISO week 2026-W48"),
+    ],
+)
+def test_a_week_that_cannot_be_shown_leaves_the_last_review_as_it_was(spoil, words, message, tmp_path, capsys):
+    two_weeks(tmp_path)
+    spoil(tmp_path)
+    held = last_review(tmp_path)
+    before = held()
+    assert cli.main(["review", "--week", WEEK, *words, "--results-dir", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+    assert held() == before
+
+
+def test_files_that_are_left_out_are_named_to_whoever_asks_for_the_review(tmp_path):
+    two_weeks(tmp_path)
+    (tmp_path / "after.parquet").write_bytes(b"PAR1")
+    save(tmp_path, "wrong clock", cases(3), at=MONDAY + timedelta(weeks=3000))
+    with (
+        pytest.warns(
+            HistoryWarning, match=r"after.parquet is not a whole .* 'wrong clock' is dated 2084-05-22, in the"
+        ),
+        pytest.raises(SettingsError, match="There is no complete run in ISO week 2026-W48"),
+    ):
+        write_review(WEEK, results_dir=tmp_path)
+    assert not (tmp_path / "reviews").exists()
 
 
 @pytest.mark.parametrize(

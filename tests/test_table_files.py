@@ -71,6 +71,7 @@ def test_markup_in_html_is_text(tmp_path):
     assert "<img" not in text
     assert "<script" not in text
     assert text.count("</table>") == 1
+    assert 'class="dataframe tex2jax_ignore mathjax_ignore"' in text
 
 
 def test_an_index_with_a_name_is_a_column_and_one_without_is_not(tmp_path):

@@ -356,7 +356,10 @@ def test_a_call_as_text_is_no_abstention_and_no_call_and_is_scored_as_one_where_
     )
     accepted = judged(text, name, text_calls="accept", expected_arguments=arguments)
     assert (accepted.outcome, accepted.reason) == ("correct", f"Correct: selected {name}")
-    assert {"call_in_text"} | ({"extra_calls"} if others else set()) == set(accepted.flags) - {"empty_arguments", "thinking"}
+    assert {"call_in_text"} | ({"extra_calls"} if others else set()) == set(accepted.flags) - {
+        "empty_arguments",
+        "thinking",
+    }
 
 
 def test_several_calls_as_text_are_several_calls():

@@ -69,6 +69,15 @@ def test_searching_offers_fewer_runs_and_never_changes_the_choice(folder):
     assert len(picker._choice["baseline"].options) == 5
 
 
+def test_a_run_of_a_day_to_come_is_chosen_by_nobody_but_a_person(folder):
+    save(folder, 9, started_at="2999-01-01T00:00:00+00:00")
+    picker = ek.widgets.RunPicker(results_dir=folder)
+    assert picker.pair == ("run-03", "run-04")
+    assert "is dated 2999-01-01, in the future" in picker._told.value
+    picker.candidate = "run-09"
+    assert picker.pair == ("run-03", "run-09")
+
+
 def test_a_thousand_runs_can_be_searched(folder, monkeypatch):
     from evalkit import run_picker
     from evalkit.runs import StoredRun
