@@ -44,7 +44,7 @@ __all__ = [
     "without_review",
 ]
 
-SCORING_VERSION = 1  # goes up when a rule changes that moves a number
+SCORING_VERSION = 2  # goes up when a rule changes that moves a number
 SECONDARY_SCORE = 0.5
 _MOST_SAID = 20  # mismatches in a reason; the verdict itself holds all
 _AS_TEXT = "the endpoint does not return tool calls"

@@ -53,7 +53,7 @@ def test_a_run_adapts_to_the_limit_of_open_files_and_says_so_once(tmp_path):
 
 
 def test_files_that_run_out_in_mid_run_are_no_cases_error(tmp_path):
-    with Endpoint(pick_by_words, delay_s=0.02) as endpoint:
+    with Endpoint(pick_by_words, delay_s=0.4) as endpoint:  # long enough that all workers ask at the same time
         done = limited(48, ["-c", BEYOND], tmp_path, endpoint.url)
         assert "passed 120 attempts 1" in done.stdout
         assert done.stderr.count("too many open files: requests wait, and fewer go out at once") == 1
