@@ -9,6 +9,7 @@ as that.
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,7 +49,7 @@ def read_reply(
     of output tokens; `mask` is applied to whatever an error quotes.
     """
     try:
-        text = body if isinstance(body, str) else body.decode("utf-8-sig")
+        text = body if isinstance(body, str) else body.removeprefix(BOM_UTF8).decode()
         payload = jsontext.read(text, unique_keys=False)
     except UnicodeDecodeError as error:
         return _bad("the body is not UTF-8", error.object.decode("utf-8", "backslashreplace"), mask)

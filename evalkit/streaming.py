@@ -7,6 +7,7 @@ calls in one event, counts of tokens in an event of their own. What was cut off 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +33,7 @@ def whole_body(stream: bytes, api: str) -> bytes:
     Raises ConnectionError for a stream that ends before the reply does, or that holds what is not JSON.
     """
     try:
-        text = stream.decode("utf-8-sig")
+        text = stream.removeprefix(BOM_UTF8).decode()
     except UnicodeDecodeError:
         return stream  # which is said where replies are read
     put_together = _responses if api == "responses" else _chat
