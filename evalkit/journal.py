@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -198,10 +199,15 @@ def read_records(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
 
 
 def damaged_lines(path: Path) -> list[int]:
-    """The numbers of lines that are neither a trial nor a note, but for the last one, which a kill may tear."""
-    with open(path, "rb") as file:
-        numbered = list(enumerate(file, start=1))[1:-1]
-    return [number for number, line in numbered if not line.startswith(_NOTE) and _record(line) is None]
+    """The numbers of lines that are neither a trial nor a note, but for the last one, which a kill may tear. None where
+    the run has become a file meanwhile.
+    """
+    found, number = list[int](), 0
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if number > 1 and not line.startswith(_NOTE) and _record(line) is None:
+                found.append(number)
+    return [one for one in found if one != number]
 
 
 def _index(file: IO[bytes]) -> dict[tuple[str, int], tuple[int, int]]:

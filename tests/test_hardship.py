@@ -147,7 +147,7 @@ def test_a_run_in_a_folder_that_became_read_only_is_not_resumed(endpoint, projec
 def test_a_disk_that_is_full_when_the_file_is_written_keeps_the_journal(endpoint, project, small_disk):
     """Exit code 3 and how to go on; no scrap is left; with room again `resume` writes the file and asks nothing."""
     folder = small_disk()
-    after(endpoint, CASES, lambda: fill(folder, 24_000))
+    after(endpoint, CASES, lambda: fill(folder, 14_000))
     code, errors = run_many(project, endpoint)
     run_id = journal_of(project).stem
     assert code == 3, errors
