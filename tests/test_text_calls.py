@@ -97,6 +97,15 @@ OBJECTS = [
     ('{"tool": "get_time", "arguments": null}', [("get_time", {})]),
 ]  # fmt: skip
 MARKED = [
+    (f"<function(get_weather){ARGUMENTS}</function>", ONE),
+    (f"<function/get_weather>{ARGUMENTS}</function>", ONE),
+    (f"<function=get_weather>({ARGUMENTS})</function>", ONE),
+    (f"<function=get_weather({ARGUMENTS})</function>", ONE),
+    (f"<|FunctionCallBegin|>[{OBJECT}]<|FunctionCallEnd|>", ONE),
+    (f"<execute_tool>{PYTHON}</execute_tool>", ONE),
+    (f"<tool>get_weather</tool>\n<tool_input>{ARGUMENTS}</tool_input>", ONE),
+    ("<longcat_tool_call>get_weather\n<longcat_arg_key>city</longcat_arg_key>\n"
+     "<longcat_arg_value>Oslo</longcat_arg_value>\n</longcat_tool_call>", ONE),
     (f"<tool_call>\n{OBJECT}\n</tool_call>", ONE),
     (f"I will look.\n<tool_call>{OBJECT}</tool_call>", ONE),
     (f"<tool_call>\n{OBJECT}\n</tool_call>\n<tool_call>\n{OTHER}\n</tool_call>", TWO),
@@ -208,6 +217,12 @@ MARKED = [
      'type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>', ONE),
 ]  # fmt: skip
 PYTHONIC = [
+    (f"**{PYTHON}**", ONE),
+    (f"✿FUNCTION✿: get_weather\n✿ARGS✿: {ARGUMENTS}\n✿RESULT✿: 7", ONE),
+    (f"Tool Call: get_weather\nTool Input: {ARGUMENTS}", ONE),
+    (f"tool_name: get_weather\ntool_input: {ARGUMENTS}", ONE),
+    (f'{{"function_name": "get_weather", "function_args": {ARGUMENTS}}}', ONE),
+    (f'{{"name": "get_weather", "arguments": {ARGUMENTS}', ONE),  # a bracket short
     (PYTHON, ONE),
     (f"[{PYTHON}]", ONE),
     (f'[{PYTHON}, get_time(zone="CET")]', TWO),
@@ -311,6 +326,15 @@ ANSWERS = [
     '{"action": "Final Answer", "action_input": "It is sunny."}',
     '{"city": "Oslo"}',
     '{"get_weather": "sunny"}',
+    '{"get_weather": {"en": "Weather", "no": "Vær"}}',
+    "<get_weather><to>Tove</to><from>Jani</from></get_weather>",
+    'get_weather: {"summary": "sunny"}',
+    "<tool>hammer</tool>",
+    "<call>me</call>",
+    "It is sunny. (See also: get_weather())",
+    '{"name": "get_weather", "arguments": {"city": "Oslo"} would ask for it.',
+    '{"name": "get_weather", "arguments": {"city": "Oslo"}\nThat asks for it.',
+    'A call looks so:\n\n<tool_call>\n{"name": "…", "arguments": {…}}\n</tool_call>',
     '{"steps": [{"name": "get_weather", "arguments": {"city": "Oslo"}}], "done": true}',
     '{"answer": {"name": "get_weather", "arguments": {}}}',
     "[1, 2]",
