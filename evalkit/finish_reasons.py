@@ -16,8 +16,8 @@ FILTERED, REFUSED, MALFORMED, FAILED = "filtered", "refused", "malformed", "fail
 _WORDS = {
     STOP: """
         stop stopped end endturn endoftext endofsequence endofturn endofmessage eos eot eom eog eostoken eosfound
-        stopsequence stopstring stopstringfound stopword stoptoken word imend eotid complete completed success succeeded finish
-        finished done normal natural
+        stopsequence stopstring stopstringfound stopword stoptoken word imend eotid complete completed success succeeded
+        finish finished done normal natural
     """,
     CALLS: "toolcalls toolcall tooluse tooluses tools tool functioncall functioncalls requiresaction toolexecution",
     # Reached the limit of tokens or of the context, or is to be continued: the reply is not whole.
@@ -33,7 +33,7 @@ _PARTS = (
     (MALFORMED, r"malformed|invalid(?:tool|function)|(?:tool|function)(?:call|use|parse|parsing)\w*(?:error|fail)"),
     (
         FILTERED,
-        r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation|harm|unsafe|risk|inspection|profanity",
+        r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation|harm(?!ony)|unsafe|risk|inspection|profanity",
     ),
     (REFUSED, r"refus"),
     (LENGTH, r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max"),

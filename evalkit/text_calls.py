@@ -55,7 +55,8 @@ _START = re.compile(
 )
 _ACTION = re.compile(
     r"^[ \t*]*✿?(?i:Action|Tool|Function)(?:[ _](?i:name|call))?[ *✿]*:([^\n]{1,200})\n"
-    r"[ \t*]*(?:Action[ _]Input[ *]*:|✿?(?:(?i:Tool)[ _])?(?i:Input|Arguments|Args|Parameters)[ *✿]*:(?=[\s*]*(?:```\w*\s*)?\{))"
+    r"[ \t*]*(?:Action[ _]Input[ *]*:"
+    r"|✿?(?:(?i:Tool)[ _])?(?i:Input|Arguments|Args|Parameters)[ *✿]*:(?=[\s*]*(?:```\w*\s*)?\{))"
     r"[\s*]*(?:```\w*\s*)?",
     re.MULTILINE,
 )

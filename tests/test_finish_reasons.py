@@ -30,7 +30,8 @@ WORDS = {
     """,
     "failed": """
         error network_error insufficient_system_resource ERROR USER_CANCEL TIMEOUT abort cancelled failed OTHER
-        load unload userStopped modelUnloaded MISSING_THOUGHT_SIGNATURE server_error upstream_error internal-error preempted
+        load unload userStopped modelUnloaded MISSING_THOUGHT_SIGNATURE server_error upstream_error internal-error
+        preempted harmony_parse_error
     """,
     None: "xyz banana null unspecified FINISH_REASON_UNSPECIFIED unknown 3 finish_reason",
 }
