@@ -33,10 +33,14 @@ _PARTS = (
     (MALFORMED, r"malformed|invalid(?:tool|function)|(?:tool|function)(?:call|use|parse|parsing)\w*(?:error|fail)"),
     (
         FILTERED,
-        r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation|harm(?!ony)|unsafe|risk|inspection|profanity",
+        r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation"
+        r"|harm(?!ony)|unsafe|risk|inspection|profanity",
     ),
     (REFUSED, r"refus"),
-    (LENGTH, r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max"),
+    (
+        LENGTH,
+        r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max|^incomplete",
+    ),
     (
         FAILED,
         r"error|fail|exception|timed?out|abort|cancel|interrupt|disconnect|overload|unavailable|insufficient|preempt",

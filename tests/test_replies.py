@@ -439,6 +439,16 @@ def test_responses_text_and_calls():
             ("token_limit",),
         ),
         (
+            responses(SAID, status="incomplete", incomplete_details={"reason": "banana"}),
+            "incomplete: banana",
+            ("token_limit",),
+        ),
+        (
+            responses(SAID, status="incomplete", incomplete_details={"reason": "stop"}),
+            "incomplete: stop",
+            ("token_limit",),
+        ),
+        (
             responses(status="incomplete", incomplete_details={"reason": "content_filter"}),
             "content_filter",
             ("content_filter", "empty"),
