@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
+from .evaluators import evaluate_tool_call
 from .models import Model, OpenAISession, Session
 from .offered import offered_tools
 from .records import Turn
@@ -106,7 +107,9 @@ def _calls_tools(offered: Turn) -> Finding:
         return Finding(name, None, "There was no answer to a request with tools.")
     if offered.tool_calls:
         called = ", ".join(str(call.name) for call in offered.tool_calls)
-        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {called}.")
+        verdict = evaluate_tool_call({"input": _CALLING, "expected_tool": "any"}, offered, TOOLS)
+        unusable = "" if verdict.passed else f" A run cannot count them: {verdict.reason}."
+        return Finding(name, not unusable, f"It returns tool calls: {_CALLING!r} got {called}.{unusable}")
     offers = offered_tools(TOOLS)
     if written := calls_in_text(offered.answer, offers.names, offers.schema):
         known = [call.name for call in written if call.name in offers.names]
