@@ -244,7 +244,7 @@ def _texts(content: Any) -> list[str]:
 
 
 _TEXT_PARTS = ("text", "output_text")
-_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details")
 
 
 def _refusals(content: Any) -> list[Any]:
