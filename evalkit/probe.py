@@ -105,9 +105,9 @@ def _calls_tools(offered: Turn) -> Finding:
     name = "calls tools"
     if offered.error_kind is not None:
         return Finding(name, None, "There was no answer to a request with tools.")
+    verdict = evaluate_tool_call({"input": _CALLING, "expected_tool": "any"}, offered, TOOLS)
     if offered.tool_calls:
         called = ", ".join(str(call.name) for call in offered.tool_calls)
-        verdict = evaluate_tool_call({"input": _CALLING, "expected_tool": "any"}, offered, TOOLS)
         unusable = "" if verdict.passed else f" A run cannot count them: {verdict.reason}."
         return Finding(name, not unusable, f"It returns tool calls: {_CALLING!r} got {called}.{unusable}")
     offers = offered_tools(TOOLS)
@@ -121,7 +121,8 @@ def _calls_tools(offered: Turn) -> Finding:
             f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which {read}. '
             "Another chat template may cure it.",
         )
-    return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
+    said = _shown(offered.answer) if verdict.outcome == "no_call" else verdict.reason
+    return Finding(name, False, f"It called no tool where one was plainly wanted: {said}")
 
 
 def _takes(name: str, value: Any, turn: Turn, known_as: str | None = None) -> Finding:
