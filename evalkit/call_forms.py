@@ -106,9 +106,10 @@ class CallReader:
             call = ToolCall(name) if isinstance(name, str) else ToolCall(None, None, raw=entry)
         if call is not None and "recipient_name" in entry:
             call = ToolCall(self._plain(str(call.name)), call.arguments)
-        return call if call is not None and (marked or self._known(str(call.name))) else None
+        return call if call is not None and (marked or self.knows(str(call.name))) else None
 
-    def _known(self, name: str) -> bool:
+    def knows(self, name: str) -> bool:
+        """Whether a tool of that name was offered, give or take what its dialect puts around it."""
         return name in self.names or same_but_for_dress(name, self.names) is not None
 
     def _plain(self, name: str) -> str:
@@ -117,7 +118,7 @@ class CallReader:
 
     def _python_call(self, call: PythonCall, marked: bool) -> ToolCall | None:
         name, arguments = self._plain(call.name), call.arguments
-        if not self._known(name) and (arguments is None or not marked):
+        if not self.knows(name) and (arguments is None or not marked):
             return None
         if arguments is None and not marked:
             return None  # get_weather(city): a sentence about it, not a call
@@ -135,7 +136,7 @@ class CallReader:
     def _of_name(self, named: re.Match[str], marked: bool) -> Found | None:
         """NAME(…), NAME {…}, NAME <arg_key>…; after a mark, a NAME alone."""
         text, name = self.text, self._plain(named[2])
-        known = marked or self._known(name)
+        known = marked or self.knows(name)
         if text.startswith("(", named.end()):
             wanted = known or named[2] == "print"
             if not wanted:
@@ -152,7 +153,7 @@ class CallReader:
             return self._with_tags(name, start)
         if text.startswith("<invoke", start):
             return self._of_tags(start, marked)
-        if not self._known(name) and self.names and text.startswith("</", named.end()):
+        if not self.knows(name) and self.names and text.startswith("</", named.end()):
             return None  # <tool>hammer</tool>
         if text.startswith("</tool>", named.end()):
             return self._with_tags(name, named.end() + len("</tool>"))
@@ -176,7 +177,7 @@ class CallReader:
     def broken(self) -> list[ToolCall]:
         """A call of an offered tool in an object that is all of the text and no JSON: cut off, or a bracket short."""
         begun = _BROKEN.match(self.text)
-        if begun is None or not self._known(begun[1]):
+        if begun is None or not self.knows(begun[1]):
             return []
         try:
             value_at(self.text, self.text.index("{"))

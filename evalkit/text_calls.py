@@ -1,12 +1,12 @@
 """The calls that servers leave in the text: whether a text *is* a call, or ends in one, in whatever dialect.
 
 After a mark that only calls have (`[TOOL_CALLS]`, `<tool_call>`, `<function=…>`, channel marks, …) a call of any name
-counts. Before it may stand anything; after it, too, on lines of its own, where the text begins with it. Without a mark
-the name must be one that was offered, and the call ends the text: an object, fenced or bare, after anything; a Python
-call or a name with its arguments at the beginning of a line or after a sentence; Action and Action Input; tags named
-as a tool. After it stand white space, punctuation, a closing fence or tag, a comment, or a made-up result, and nothing
-else. So a sentence about a tool, an example with an explanation after it, code that defines the tool, and JSON with
-names that are no tool's are answers.
+counts (after `<tool>` and other tags of plain words, one that was offered). Before it may stand anything; after it,
+too, on lines of its own, where the text begins with it. Without a mark the name must be one that was offered, and the
+call ends the text: an object, fenced or bare, after anything; a Python call or a name with its arguments at the
+beginning of a line or after a sentence; Action and Action Input; tags named as a tool. After it stand white space,
+punctuation, a closing fence or tag, a comment, or a made-up result, and nothing else. So a sentence about a tool, an
+example with an explanation after it, code that defines the tool, and JSON with names that are no tool's are answers.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _MARK = re.compile(
     r"|function call<\|role_sep\|>|-> tool/function_call\s|\bfunctools(?=\[)|>>>(?=[\w.-]{1,200}\n\s*\{)"
     r"|<\|channel\|>\w+ to=|to=(?=functions\.)"
 )
+_PLAIN_TAG = re.compile(r"<(?:tools?|function|call)[\s>]")  # of any XML; a call where its name was offered
 _STOP = (  # what a model makes up after its call
     r"<\|(?:im_start|start|start_header_id|user|observation|tool_response|tool_outputs?)\w*\|?>|<start_function_resp"
     r"|<tool_(?:response|result|output)|<function_res|\[TOOL_RESULTS\]|✿RESULT|\*{0,2}Observation\*{0,2}:"
@@ -89,7 +90,12 @@ def _marked(reader: CallReader) -> list[ToolCall]:
     while tries < _MOST_TRIES and reader.patience > 0 and (mark := _MARK.search(text, at)):
         named = mark["tag"] and not mark["tag"].endswith(">")  # <function=NAME>
         more, end = _run(reader, mark.start() if named else mark.end())
-        if more:
+        is_data = (
+            reader.names
+            and _PLAIN_TAG.match(text, mark.start())
+            and not any(reader.knows(str(one.name)) for one in more)
+        )
+        if more and not is_data:
             first = first if found else mark.start()
             found, at = found + more, end
         else:
@@ -116,7 +122,11 @@ def _unreadable(text: str) -> list[ToolCall]:
     if mark is None:
         return []
     after = text[mark.end() :]
-    closed = mark["tag"] is not None and "call" in mark["tag"][2:] and after.endswith(f"</{mark['tag'][1:]}")
+    closed = (
+        mark["tag"] is not None
+        and "call" in mark["tag"].removeprefix("<call")
+        and after.endswith(f"</{mark['tag'][1:]}")
+    )
     return [ToolCall(None, None, raw=text)] if closed or (mark["special"] and after[:1].strip() == after[:1]) else []
 
 
