@@ -7,6 +7,7 @@ verdicts are handed in, and a judge that has not been asked yet leaves the trial
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from .datasets import EvalCase
 from .records import Turn, Verdict
 from .reviewers import ReviewerError, is_judge, review
+from .text_calls import calls_in_text
 from .turns import (
     at_token_limit,
     ended,
@@ -27,6 +29,11 @@ from .turns import (
 )
 
 Review = dict[str, Any]
+# What stands in no answer that is XML or code of its own: a call is looked for behind nothing less.
+_CALL_MARK = re.compile(
+    r"\[TOOL_CALLS\]|<(?:[\w|｜]{1,20}[:_|｜])?(?:tool|function)[_▁]?calls?\b|<function=|<[|｜](?:tool|python_tag)"
+    r"|to=functions\."
+)
 UNJUDGED = "unjudged"  # error kind of a judge that has not been asked
 
 
@@ -67,6 +74,10 @@ def without_review(turn: Turn) -> Verdict | None:
         return replace(truncated(turn, "The answer was cut off at the token limit"), actual_tool="none")
     if is_refusal(turn):
         return _failed(turn, "refused", "a refusal")
+    if _CALL_MARK.search(turn.answer or "") and (written := calls_in_text(turn.answer)):
+        name = written[0].name
+        failed = _failed(turn, "called_tool", f"a tool call as text: {name or 'a call without a usable name'}", name)
+        return replace(failed, flags=(*failed.flags, "call_in_text"))
     return _failed(turn, "empty", "an empty message") if is_empty(turn) else None
 
 

@@ -22,6 +22,7 @@ _NAME_KEYS = ("name", "tool", "tool_name", "function", "function_name", "recipie
 _HELD_KEYS = tuple(
     """
     arguments parameters args input params kwargs tool_input tool_arguments tool_args tool_parameters action_input
+    function_args function_arguments
     """.split()
 )
 _WRAPPERS = ("tool_calls", "tool_call", "function_call", "functionCall", "toolUse", "tool_uses", "calls")
@@ -32,8 +33,8 @@ _BETWEEN = re.compile(  # a name and its arguments
     r"(?:\s|:(?=\s*\{)|<\|\w{1,40}\|>|<tool_sep>|\[CALL_ID\]\w*|\[ARGS\]|```\w*|(?:json|code|commentary)\b)*"
 )
 _OPENING = re.compile(  # <function=NAME>, <invoke name="NAME">
-    r"<(?:function|invoke|tool_call|function_call|tool_use|tool|call)(?:\s*=\s*|\s+(?:name|tool)\s*=\s*)"
-    rf"[\"']?(?P<name>{_NAME})[\"']?[^<>{{}}]{{0,200}}>?"
+    r"<(?:(?:function|invoke|tool_call|function_call|tool_use|tool|call)(?:\s*=\s*|\s+(?:name|tool)\s*=\s*)|function[(/])"
+    rf"[\"']?(?P<name>{_NAME})[\"']?[^<>{{}}]{{0,200}}>?\s*(?:\((?=\{{))?"
 )
 _NAME_TAG = re.compile(
     r"(?:<invoke>\s*|<server_name>[^<]{0,200}</server_name>\s*)*<(?P<tag>tool_name|name|function_name)>\s*"
@@ -47,8 +48,16 @@ _PARAMETER = re.compile(
 )
 _IS_TEXT = re.compile(r"""\b(?:string=["']?true|type=["']?str)""")
 _END = re.compile(r"</[\w.:-]+>|<\|/?\w{1,40}\|?>|<\w{1,40}\|>|<end_\w+>|\[/?(?:END_)?TOOL_\w+\]|\Z")
-_PLACEHOLDER = re.compile(r"[\s{\[]*(?:…|\.\.\.)[\s}\]]*\Z|[^<]*:\s*<[\w -]+>")  # of somebody who explains the format
+_PLACEHOLDER = re.compile(
+    r"[\s{\[]*(?:…|\.\.\.)[\s}\]]*\Z|[^<]*:\s*<[\w -]+>"  # of somebody who explains the format
+    r"|[\s{\[]*[\"']?name[\"']?\s*:\s*[\"']?(?:…|\.\.\.)"
+)
 _SAID_NAME = re.compile(r"""["'](?:name|tool|tool_name|function|action)["']\s*:\s*["']([^"']{1,200})["']""")
+_BROKEN = re.compile(
+    r"""(?:```\w*\s*)?\{\s*["'](?:name|tool|tool_name|function|action)["']\s*:\s*["']([^"']{1,200})["']\s*,\s*"""
+    r"""["'](?:arguments|parameters|args|input|action_input)["']\s*:\s*\{(?!.*[}\n][ \t]{0,40}[^\W\d])""",
+    re.DOTALL,
+)
 _SAID_ARGUMENTS = re.compile(r"""["'](?:arguments|parameters|args|input)["']\s*:\s*""")
 
 
@@ -90,15 +99,17 @@ class CallReader:
         call = call_of(entry, _NAME_KEYS, _HELD_KEYS)
         if call is None and len(entry) == 1:
             name, inner = next(iter(entry.items()))
-            call = ToolCall(name, inner) if isinstance(inner, Mapping) and name not in _NAME_KEYS else None
+            is_one = isinstance(inner, Mapping) and name not in _NAME_KEYS and self._takes(name, inner)
+            call = ToolCall(name, inner) if is_one else None
         if call is None and marked and not {"description", "parameters"} & set(entry):
             name = entry.get("name")
             call = ToolCall(name) if isinstance(name, str) else ToolCall(None, None, raw=entry)
         if call is not None and "recipient_name" in entry:
             call = ToolCall(self._plain(str(call.name)), call.arguments)
-        return call if call is not None and (marked or self._known(str(call.name))) else None
+        return call if call is not None and (marked or self.knows(str(call.name))) else None
 
-    def _known(self, name: str) -> bool:
+    def knows(self, name: str) -> bool:
+        """Whether a tool of that name was offered, give or take what its dialect puts around it."""
         return name in self.names or same_but_for_dress(name, self.names) is not None
 
     def _plain(self, name: str) -> str:
@@ -107,7 +118,7 @@ class CallReader:
 
     def _python_call(self, call: PythonCall, marked: bool) -> ToolCall | None:
         name, arguments = self._plain(call.name), call.arguments
-        if not self._known(name) and (arguments is None or not marked):
+        if not self.knows(name) and (arguments is None or not marked):
             return None
         if arguments is None and not marked:
             return None  # get_weather(city): a sentence about it, not a call
@@ -125,7 +136,7 @@ class CallReader:
     def _of_name(self, named: re.Match[str], marked: bool) -> Found | None:
         """NAME(…), NAME {…}, NAME <arg_key>…; after a mark, a NAME alone."""
         text, name = self.text, self._plain(named[2])
-        known = marked or self._known(name)
+        known = marked or self.knows(name)
         if text.startswith("(", named.end()):
             wanted = known or named[2] == "print"
             if not wanted:
@@ -142,6 +153,10 @@ class CallReader:
             return self._with_tags(name, start)
         if text.startswith("<invoke", start):
             return self._of_tags(start, marked)
+        if not self.knows(name) and self.names and text.startswith("</", named.end()):
+            return None  # <tool>hammer</tool>
+        if text.startswith("</tool>", named.end()):
+            return self._with_tags(name, named.end() + len("</tool>"))
         ends = text.startswith(("</", "<|"), named.end()) or text.startswith("</", start)
         return ([ToolCall(name, {})], named.end()) if ends or (start == len(text) and name in self.names) else None
 
@@ -155,7 +170,21 @@ class CallReader:
         except NoValue as error:
             self.patience -= error.cost
             return self._garbled(name, start) if marked else None
+        if not marked and not self._takes(name, found.value):
+            return None
         return [ToolCall(name, found.value if found.text is None else found.text)], found.end
+
+    def broken(self) -> list[ToolCall]:
+        """A call of an offered tool in an object that is all of the text and no JSON: cut off, or a bracket short."""
+        begun = _BROKEN.match(self.text)
+        if begun is None or not self.knows(begun[1]):
+            return []
+        try:
+            value_at(self.text, self.text.index("{"))
+        except NoValue:
+            found = self._garbled(None, self.text.index("{"))
+            return found[0] if found is not None else []
+        return []
 
     def with_input(self, name: str, start: int) -> Found:
         """A call of `name` with the object that begins at `start`, or with what stands there to an Observation."""
@@ -172,7 +201,9 @@ class CallReader:
                 return None
             closing = self.text.find(f"</{own[1]}>", own.end())
             found = self._with_tags(own[1], own.end()) if closing >= 0 else None
-            return (found[0], closing + len(own[1]) + 3) if found is not None and found[1] <= closing else None
+            if found is None or found[1] > closing or not self._takes(own[1], found[0][0].arguments):
+                return None
+            return found[0], closing + len(own[1]) + 3
         named = _OPENING.match(self.text, start) or _NAME_TAG.match(self.text, start)
         return self._with_tags(self._plain(named["name"]), named.end()) if named is not None else None
 
@@ -211,6 +242,12 @@ class CallReader:
     def _end(self, start: int) -> int:
         found = _END.search(self.text, start)
         return found.start() if found is not None else len(self.text)
+
+    def _takes(self, name: str, arguments: Any) -> bool:
+        """Whether a tool may be meant by an object or a tag of its name: {"title": {"en": "…"}} is data."""
+        declared = self._declared(name)
+        known = declared.names if declared is not None else ()
+        return not (known and arguments and isinstance(arguments, Mapping)) or bool(set(known) & set(arguments))
 
     def _declared(self, name: str) -> Declared | None:
         schema = self._schema(name)

@@ -16,8 +16,8 @@ FILTERED, REFUSED, MALFORMED, FAILED = "filtered", "refused", "malformed", "fail
 _WORDS = {
     STOP: """
         stop stopped end endturn endoftext endofsequence endofturn endofmessage eos eot eom eog eostoken eosfound
-        stopsequence stopstring stopstringfound stopword stoptoken word complete completed success succeeded finish
-        finished done normal natural
+        stopsequence stopstring stopstringfound stopword stoptoken word imend eotid complete completed success succeeded
+        finish finished done normal natural
     """,
     CALLS: "toolcalls toolcall tooluse tooluses tools tool functioncall functioncalls requiresaction toolexecution",
     # Reached the limit of tokens or of the context, or is to be continued: the reply is not whole.
@@ -30,11 +30,21 @@ _WORDS = {
 }
 # What other words hold, the first that fits: content_filter, modelContextWindowExceeded, insufficient_system_resource.
 _PARTS = (
-    (MALFORMED, r"malformed|invalid(?:tool|function)|(?:tool|function)(?:call|use)error"),
-    (FILTERED, r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation"),
+    (MALFORMED, r"malformed|invalid(?:tool|function)|(?:tool|function)(?:call|use|parse|parsing)\w*(?:error|fail)"),
+    (
+        FILTERED,
+        r"filter|safety|moderat|guardrail|prohibit|blocked|blocklist|sensitive|toxic|policy|censor|recitation"
+        r"|harm(?!ony)|unsafe|risk|inspection|profanity",
+    ),
     (REFUSED, r"refus"),
-    (LENGTH, r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max"),
-    (FAILED, r"error|fail|exception|timed?out|abort|cancel|interrupt|disconnect|overload|unavailable|insufficient"),
+    (
+        LENGTH,
+        r"length|token.*(?:limit|exceed|budget)|context.*(?:limit|window|exceed|full)|truncat|cutoff|^max|^incomplete",
+    ),
+    (
+        FAILED,
+        r"error|fail|exception|timed?out|abort|cancel|interrupt|disconnect|overload|unavailable|insufficient|preempt",
+    ),
 )
 _MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 _ENUMERATION = re.compile(r"(?:(?:candidate)?(?:finish|stop|done|block)?reason)(?=.)")

@@ -27,10 +27,11 @@ from .turns import at_token_limit, is_refusal
 _OPEN = r"[\s\"'“”‘’«»(\[{*_`#]*"
 _CLOSE = r"[\"'“”‘’«»*_`]*"
 _STATED = re.compile(
-    r"[\s*_#`\"-]*(?:(?:my|the|final|overall)\s+)*(?P<heading>choice|answer|verdict|grade|rating|judg(?:e)?ment|option)\s*"
-    r"[*_`\"]*\s*[:=]\s*(?P<rest>\S.*)",
+    r"[\s*_#`\"-]*(?:(?:my|the|final|overall|selected|chosen)\s+)*(?P<heading>choice|answer|verdict|grade|rating|"
+    r"judg(?:e)?ment|option|score|decision|selection)\s*[*_`\"]*\s*[:=–—-]\s*(?P<rest>\S.*)",
     re.IGNORECASE,
 )
+_LATER = re.compile(r"\b(?:below|follow(?:s|ing)?|pending|later|tb[ad])\b", re.IGNORECASE)  # a heading's, for a choice
 _BETWEEN = re.compile(r"\A[\s,;/&]*(?:(?:or|and)\b)?", re.IGNORECASE)
 _LINE_WITH_OBJECT, _LINE_END = re.compile(r"^[ \t`*]*\{", re.MULTILINE), re.compile(r"[ \t`*]*(?:\n|\Z)")
 _MARKUP = re.compile(r"[*_`\"'“”‘’«»#>()\[\]{}\\\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -149,7 +150,10 @@ def _declared(lines: Sequence[str], choices: Sequence[str]) -> tuple[set[str | N
     """The choices in lines such as `Choice: A`, and whether one names something else in a choice's place."""
     rests = [match["rest"] for line in lines if (match := _STATED.match(line))]
     stated = {rest: _stated_first(rest, choices) for rest in rests}
-    other = any(not found and len(rest.split()) == 1 for rest, found in stated.items())
+    other = any(
+        not found and len(rest.split()) == 1 and _letters(rest) and not _LATER.search(rest)
+        for rest, found in stated.items()
+    )
     return {choice for found in stated.values() for choice in found}, other
 
 

@@ -29,7 +29,7 @@ _NUMBER = re.compile(
           (?P<between>(?:[^\S\n]|[(\[{{*`"\\]|(?:[A-Z]{{1,3}})?[{_MONEY}]|(?:[A-Z]{{3}}|Rs\.?|kr\.?|zł|Fr\.){_END})
           {{0,8}}))?
         (?<!\w)(?<![0-9]\.)
-        (?P<core>0[xXbBoO][0-9a-fA-F]+
+        (?P<core>0[xXbBoO][0-9a-fA-F]+|[¼-¾⅐-⅞Ⅰ-ↂ①-⑳]
           |[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}})+(?![0-9])(?:[.,][0-9]+)*
           |(?:(?<!\.)\.(?=[0-9])|[,٫](?=[0-9]))?[0-9](?:[0-9]|[.٫{_BREAKS}](?=[0-9]))*+)
         (?:[eE](?P<power>[-+−]?[0-9]+)
@@ -101,9 +101,10 @@ def _number(match: re.Match[str], text: str) -> tuple[Number, int]:
     power = (match["power"] or match["raised"] or match["above"] or "0").translate(_PLAIN)
     lead = text[max(0, match.start("core") - 4) : match.start("core")]
     money = match["letter"] and re.search(rf"(?:[{_MONEY}]|[A-Z]{{3}})\s?\Z", lead)  # `$5m` is none of metres
-    if negative is None or match["odd"] or money or not _CORE.match(match["core"]) or len(power) > _LONGEST_POWER:
+    core = match["core"] if match["core"].isascii() or len(match["core"]) > 1 else _alone(match["core"])
+    if negative is None or match["odd"] or money or not _CORE.match(core) or len(power) > _LONGEST_POWER:
         return Number(written, ()), begin
-    digits = _UNBROKEN.sub("", match["core"]).translate(_PLAIN)
+    digits = _UNBROKEN.sub("", core).translate(_PLAIN)
     size = sum(_SIZES[word.rstrip("s")] for word in re.findall("[a-z]+", (match["size"] or "").lower()))
     exact = int(power) + size
     powers = (exact, exact - _PARTS.get(match["part"], 2)) if match["part"] else (exact,)
@@ -111,6 +112,11 @@ def _number(match: re.Match[str], text: str) -> tuple[Number, int]:
     in_accounts = not sign and re.search(rf"\([{_MONEY}]?\s?\Z", lead) and text[match.end() : match.end() + 1] == ")"
     doubt = doubt or bool(in_accounts)
     return Number(written, tuple(Decimal(f"{'-' * negative}{digits}e{one}") for one in powers), doubt), begin
+
+
+def _alone(char: str) -> str:
+    """The digits of a number that is one character, ½ or ⑤."""
+    return f"{unicodedata.numeric(char):.17g}"
 
 
 def _sign(sign: str, between: str, before: str) -> tuple[bool | None, bool]:

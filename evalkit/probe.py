@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import jsontext
+from .evaluators import evaluate_tool_call
 from .models import Model, OpenAISession, Session
 from .offered import offered_tools
 from .records import Turn
@@ -104,9 +105,11 @@ def _calls_tools(offered: Turn) -> Finding:
     name = "calls tools"
     if offered.error_kind is not None:
         return Finding(name, None, "There was no answer to a request with tools.")
+    verdict = evaluate_tool_call({"input": _CALLING, "expected_tool": "any"}, offered, TOOLS)
     if offered.tool_calls:
         called = ", ".join(str(call.name) for call in offered.tool_calls)
-        return Finding(name, True, f"It returns tool calls: {_CALLING!r} got {called}.")
+        unusable = "" if verdict.passed else f" A run cannot count them: {verdict.reason}."
+        return Finding(name, not unusable, f"It returns tool calls: {_CALLING!r} got {called}.{unusable}")
     offers = offered_tools(TOOLS)
     if written := calls_in_text(offered.answer, offers.names, offers.schema):
         known = [call.name for call in written if call.name in offers.names]
@@ -118,7 +121,8 @@ def _calls_tools(offered: Turn) -> Finding:
             f'case is scored `call_in_text`, unless the dataset says "text_calls": "accept", which {read}. '
             "Another chat template may cure it.",
         )
-    return Finding(name, False, f"It called no tool where one was plainly wanted: {_shown(offered.answer)}")
+    said = _shown(offered.answer) if verdict.outcome == "no_call" else verdict.reason
+    return Finding(name, False, f"It called no tool where one was plainly wanted: {said}")
 
 
 def _takes(name: str, value: Any, turn: Turn, known_as: str | None = None) -> Finding:

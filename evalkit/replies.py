@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import jsontext
-from .finish_reasons import LENGTH, meaning, telling
+from .finish_reasons import CALLS, LENGTH, STOP, meaning, telling
 from .records import ToolCall, Turn, Usage
 from .reply_calls import SECOND_CALL, as_json, chat_calls, responses_calls
 from .reply_errors import error_in, error_of_reason
@@ -98,6 +98,8 @@ def _choice(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
         return {}, None
     if isinstance(choice.get("text"), str) and not choice.get("message"):  # legacy completions
         return choice, {"content": choice["text"]}
+    if isinstance(choice.get("delta"), Mapping) and not choice.get("message"):  # of servers that only stream
+        return choice, choice["delta"]
     is_bare = choice.get("message") is None and ("message" in choice or _reason(choice))  # a filter took the message
     return choice, {} if is_bare else choice.get("message")
 
@@ -242,7 +244,7 @@ def _texts(content: Any) -> list[str]:
 
 
 _TEXT_PARTS = ("text", "output_text")
-_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+_REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_details")
 
 
 def _refusals(content: Any) -> list[Any]:
@@ -271,7 +273,9 @@ def _responses_reason(status: str, details: Any, has_calls: bool) -> str:
     if status == "completed":
         return "tool_calls" if has_calls else "stop"
     reason = _word(details.get("reason")) if isinstance(details, Mapping) else None
-    return "length" if meaning(reason) == LENGTH else reason or status
+    if meaning(reason) in (None, STOP, CALLS):  # it is not whole, whatever the word
+        return f"{status}: {reason}" if reason else status
+    return "length" if meaning(reason) == LENGTH else str(reason)
 
 
 def _usage(payload: Mapping[str, Any]) -> Usage:

@@ -26,12 +26,13 @@ def chat_calls(message: Mapping[str, Any], names: Names) -> tuple[list[ToolCall]
     they are. What is sent in two fields is one call.
     """
     entries = message.get("tool_calls")
-    entries = entries if isinstance(entries, list) else [] if entries is None else [entries]
+    entries = entries if isinstance(entries, list) else [entries] if entries else []
     content = message.get("content")
     blocks = [one for one in content if is_block(one)] if isinstance(content, list) else []
     calls = [_chat_call(entry, names) for entry in entries or blocks]
+    older = message.get("function_call")  # {"name": "", "arguments": ""} is none
     others = [
-        *([{"function": message["function_call"]}] if message.get("function_call") else []),
+        *([{"function": older}] if older and not (isinstance(older, Mapping) and not any(older.values())) else []),
         *(blocks if entries else []),
     ]
     known = {_said(call) for call in calls} if others else set()

@@ -1,12 +1,12 @@
 """The calls that servers leave in the text: whether a text *is* a call, or ends in one, in whatever dialect.
 
 After a mark that only calls have (`[TOOL_CALLS]`, `<tool_call>`, `<function=…>`, channel marks, …) a call of any name
-counts. Before it may stand anything; after it, too, on lines of its own, where the text begins with it. Without a mark
-the name must be one that was offered, and the call ends the text: an object, fenced or bare, after anything; a Python
-call or a name with its arguments at the beginning of a line or after a sentence; Action and Action Input; tags named
-as a tool. After it stand white space, punctuation, a closing fence or tag, a comment, or a made-up result, and nothing
-else. So a sentence about a tool, an example with an explanation after it, code that defines the tool, and JSON with
-names that are no tool's are answers.
+counts (after `<tool>` and other tags of plain words, one that was offered). Before it may stand anything; after it,
+too, on lines of its own, where the text begins with it. Without a mark the name must be one that was offered, and the
+call ends the text: an object, fenced or bare, after anything; a Python call or a name with its arguments at the
+beginning of a line or after a sentence; Action and Action Input; tags named as a tool. After it stand white space,
+punctuation, a closing fence or tag, a comment, or a made-up result, and nothing else. So a sentence about a tool, an
+example with an explanation after it, code that defines the tool, and JSON with names that are no tool's are answers.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from .toolschema import ToolSchema
 
 _MOST_TRIES = 100  # marks that nothing follows
 _SPECIAL = re.compile(r"<[|｜](/?)((?i:tool|start_action|end_action|function)[^<>|｜\s]{0,60})[|｜]>")  # <｜tool▁sep｜>
-_PREFIXED = re.compile(r"<(/?)(?:[|｜]DSML[|｜] ?|(?:\w{1,20}:|longcat_)(?=tool_|function_|invoke|param))")
+_PREFIXED = re.compile(r"<(/?)(?:[|｜]DSML[|｜] ?|(?:\w{1,20}:|longcat_)(?=tool_|function_|invoke|param|arg_))")
 _OPEN_CLOSE = re.compile(r"<\|(open|close)\|>([^<>]{1,300})<\|sep\|>")  # <|open|>call tool="…"<|sep|>
 _SPECIAL_MARK = (
-    r"\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\[unused11\]|<start_function_call>|<\|(?:python_tag|python_start|function_calls?|"
+    r"\[TOOL_CALLS\]|\[TOOL_REQUEST\]|\[unused11\]|<start_function_call>|<\|(?:python_tag|python_start|function_?calls?(?:begin)?|"
     r"action_start|start_action|tools_prefix|tool_calls?(?:_start|(?:_section)?_begin)?)\|?>"
 )
 _SPECIAL_FIRST = re.compile(_SPECIAL_MARK)
 _MARK = re.compile(
     rf"(?P<special>{_SPECIAL_MARK})"
-    r"|(?P<tag><(?:tool_?calls?|TOOLCALLS?|function_?calls?|tools?|tool_code|tool_use|use_mcp_tool|function|invoke|call)"
-    r"(?=[\s>=])(?:\s+(?!\s|name|tool)[^<>]{0,200})?>?)"
+    r"|(?P<tag><(?:tool_?calls?|TOOLCALLS?|function_?calls?|tools?|tool_code|tool_use|use_mcp_tool|execute_tool|function|invoke|call)"
+    r"(?=[\s>=]|(?<=<function)[(/])(?:\s+(?!\s|name|tool)[^<>]{0,200})?>?)"
     r"|function call<\|role_sep\|>|-> tool/function_call\s|\bfunctools(?=\[)|>>>(?=[\w.-]{1,200}\n\s*\{)"
     r"|<\|channel\|>\w+ to=|to=(?=functions\.)"
 )
+_PLAIN_TAG = re.compile(r"<(?:tools?|function|call)[\s>]")  # of any XML; a call where its name was offered
 _STOP = (  # what a model makes up after its call
     r"<\|(?:im_start|start|start_header_id|user|observation|tool_response|tool_outputs?)\w*\|?>|<start_function_resp"
-    r"|<tool_(?:response|result|output)|<function_res|\[TOOL_RESULTS\]|\*{0,2}Observation\*{0,2}:"
+    r"|<tool_(?:response|result|output)|<function_res|\[TOOL_RESULTS\]|✿RESULT|\*{0,2}Observation\*{0,2}:"
 )
 _AFTER = re.compile(_STOP)
 _GAP = re.compile(  # what may stand between calls, and after the last one
-    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.}}]|```\w*|</[\w.:-]{{1,60}}>|<[|｜][^<>|｜\s]{{1,60}}[|｜]>|<\w{{1,60}}\|>|</s>|<end_\w+>"
+    rf"(?:(?!{_STOP}|{_SPECIAL_MARK})(?:[\s,;.}}]|\)(?=\s{{0,9}}</)|\*\*|```\w*|</[\w.:-]{{1,60}}>|<[|｜][^<>|｜\s]{{1,60}}[|｜]>|<\w{{1,60}}\|>|</s>|<end_\w+>"
     r"|\[/?(?:END_)?TOOL_\w+\]|\[unused12\]|(?:#|//)[^\n]*|/\*[^*]{0,200}\*/|<!--[^>]{0,200}-->))*"
 )
 _LIKE_A_CALL = re.compile(r"[)\]}>][\s.,;`*]*(?:(?:#|//|/\*|<!--)[^\n]*)?\Z|" + _STOP)
@@ -49,13 +50,14 @@ _NAMESPACE = re.compile(r"[.:/]|__")
 _TAIL = 400  # characters at the end in which it shows whether a text may end in a call
 _START = re.compile(
     r"(?P<open>(?<![^\s`*。：！？，])(?:[\[{]|<[^\W\d][\w.:-]*>))"
-    r"|(?:^[ \t]*|(?<=\D[.!?:;…]\s)|(?<=[。：！？])|(?<=\|>))(?=(?:[^\W\d]\w* *= *|await +)?[^\W\d][\w.:/-]*"
+    r"|(?:^[ \t]*(?:\*\*)?|(?<=\D[.!?:;…]\s)|(?<=[。：！？])|(?<=\|>))(?=(?:[^\W\d]\w* *= *|await +)?[^\W\d][\w.:/-]*"
     r"(?:\(|\s{0,9}(?:<\|tool_sep\|>|```\w{0,9}\s)?\s{0,9}\{))",
     re.MULTILINE,
 )
 _ACTION = re.compile(
-    r"^[ \t*]*(?:Action|Tool|Function)(?:[ _][Nn]ame)?[ *]*:([^\n]{1,200})\n"
-    r"[ \t*]*(?:Action[ _]Input[ *]*:|(?:Tool[ _])?(?:Input|Arguments|Args|Parameters)[ *]*:(?=[\s*]*(?:```\w*\s*)?\{))"
+    r"^[ \t*]*✿?(?i:Action|Tool|Function)(?:[ _](?i:name|call))?[ *✿]*:([^\n]{1,200})\n"
+    r"[ \t*]*(?:Action[ _]Input[ *]*:"
+    r"|✿?(?:(?i:Tool)[ _])?(?i:Input|Arguments|Args|Parameters)[ *✿]*:(?=[\s*]*(?:```\w*\s*)?\{))"
     r"[\s*]*(?:```\w*\s*)?",
     re.MULTILINE,
 )
@@ -88,7 +90,12 @@ def _marked(reader: CallReader) -> list[ToolCall]:
     while tries < _MOST_TRIES and reader.patience > 0 and (mark := _MARK.search(text, at)):
         named = mark["tag"] and not mark["tag"].endswith(">")  # <function=NAME>
         more, end = _run(reader, mark.start() if named else mark.end())
-        if more:
+        is_data = (
+            reader.names
+            and _PLAIN_TAG.match(text, mark.start())
+            and not any(reader.knows(str(one.name)) for one in more)
+        )
+        if more and not is_data:
             first = first if found else mark.start()
             found, at = found + more, end
         else:
@@ -115,7 +122,11 @@ def _unreadable(text: str) -> list[ToolCall]:
     if mark is None:
         return []
     after = text[mark.end() :]
-    closed = mark["tag"] is not None and "call" in mark["tag"] and after.endswith(f"</{mark['tag'][1:]}")
+    closed = (
+        mark["tag"] is not None
+        and "call" in mark["tag"].removeprefix("<call")
+        and after.endswith(f"</{mark['tag'][1:]}")
+    )
     return [ToolCall(None, None, raw=text)] if closed or (mark["special"] and after[:1].strip() == after[:1]) else []
 
 
@@ -123,7 +134,7 @@ def _bare(reader: CallReader) -> list[ToolCall]:
     text, folded = reader.text, reader.text.casefold()
     if not any(_NAMESPACE.split(name)[-1].casefold() in folded for name in reader.names):
         return []
-    if found := _actions(reader):
+    if found := _actions(reader) or reader.broken():
         return found
     if not _LIKE_A_CALL.search(text, max(0, len(text) - _TAIL)) and not _AFTER.search(text):
         return []

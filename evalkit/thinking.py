@@ -62,6 +62,10 @@ _MARK = _compiled(
     rf"|(?P<closing>{'|'.join(closing for _, closing in _MARKS)})"
 )
 _END = _compiled(_ANSWER_END)
+_HEADER = _compiled(  # of the prompt's template, that some servers leave in front
+    r"(?:\s*+(?:</?s>|\[?<?bos>?\]?|<\|(?:begin_of_text|im_start|start_header_id|end_header_id)\|>|<[|｜]assistant[|｜]>"
+    r"|(?:assistant|model)(?=\s*(?:\n|<\|end_header_id))))*+"
+)
 _BLANK = re.compile(_NOTHING)
 _MAY_THINK = re.compile(rf"[<\[◁]|\A{_NOTHING}(?:analysis|here)", re.IGNORECASE)  # quickly told; all marks begin so
 _BEHIND_ALL = re.compile(r"(?:(?:\A|\n)[ \t]*|[^\s,:(\"'“‘«]|[.!?…。！？][ \t]+)\Z")  # a line, a word, a sentence
@@ -105,7 +109,8 @@ def _blank_until(text: str, at: int) -> int:
 def _behind_thinking(text: str, at: int) -> int:
     """Where the blocks of thinking end that begin at `at`; `at` where none does."""
     while at < len(text):
-        begin = _blank_until(text, at)
+        header = _HEADER.match(text, _blank_until(text, at))
+        begin = _blank_until(text, header.end() if header else at)
         for opening, closing, may_lack_its_end in _BEGINNINGS:
             if found := opening.match(text, begin):
                 end = closing.search(text, found.end())

@@ -7,7 +7,7 @@ from evalkit.finish_reasons import meaning, telling
 WORDS = {
     "stop": """
         stop end_turn stop_sequence STOP COMPLETE STOP_SEQUENCE eos_token eos word FinishReason.STOP endoftext
-        FINISH_REASON_STOP eosFound stopStringFound completed done
+        FINISH_REASON_STOP eosFound stopStringFound completed done <|im_end|> <|eot_id|>
     """,
     "calls": "tool_calls function_call tool_use TOOL_CALL toolCalls TOOL_USE FinishReason.TOOL_CALLS",
     "length": """
@@ -20,15 +20,18 @@ WORDS = {
         content_filter SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY guardrail_intervened
         content_filtered sensitive ERROR_TOXIC FinishReason.SAFETY FINISH_REASON_SAFETY IMAGE_PROHIBITED_CONTENT
         BLOCK_REASON_SAFETY content_policy_violation MODEL_ARMOR IMAGE_RECITATION
+        harmful_content unsafe content_risk data_inspection_failed DataInspectionFailed
     """,
     "refused": "refusal Refused model_refusal",
     "malformed": """
         MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS malformed_tool_use malformed_model_output
-        FinishReason.MALFORMED_FUNCTION_CALL invalid_tool_call MALFORMED_RESPONSE
+        FinishReason.MALFORMED_FUNCTION_CALL invalid_tool_call MALFORMED_RESPONSE tool_use_failed
+        tool_call_failed tool_parse_error tool_parsing_failed
     """,
     "failed": """
         error network_error insufficient_system_resource ERROR USER_CANCEL TIMEOUT abort cancelled failed OTHER
         load unload userStopped modelUnloaded MISSING_THOUGHT_SIGNATURE server_error upstream_error internal-error
+        preempted harmony_parse_error
     """,
     None: "xyz banana null unspecified FINISH_REASON_UNSPECIFIED unknown 3 finish_reason",
 }

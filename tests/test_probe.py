@@ -124,6 +124,43 @@ async def test_a_call_as_text_of_a_tool_that_was_not_offered_is_told(endpoint):
     assert '"accept", which finds no call of an offered tool in it' in found["calls tools"].sentence
 
 
+@pytest.mark.parametrize(
+    ("called", "outcome"),
+    [
+        (("functions.list_files", {"directory": "src"}), "unknown_tool"),
+        (("ls", {}), "unknown_tool"),
+        (("list_files", '{"directory": "src"'), "unparsable"),
+        (("list_files", "src"), "unparsable"),
+        (("", {}), "unusable_call"),
+        ((None, {}), "unusable_call"),
+    ],
+)
+async def test_calls_that_a_run_cannot_count_are_told(endpoint, called, outcome):
+    found = await findings(endpoint, lambda request: calls(called) if request.tools else capable(request))
+    verdict = evaluate_tool_call({"input": "List them", "expected_tool": "any"}, await answer_of(endpoint), TOOLS)
+    assert verdict.outcome == outcome
+    assert found["calls tools"].ok is False
+    assert found["calls tools"].sentence.endswith(f"A run cannot count them: {verdict.reason}.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (says(None), "empty"),
+        (says("<think>list_files it is."), "empty"),
+        (says(None, finish_reason="MALFORMED_FUNCTION_CALL"), "unusable_call"),
+        (says("I will", finish_reason="content_filter"), "refused"),
+        (says(None, finish_reason="length"), "error"),
+    ],
+)
+async def test_why_no_tool_was_called_is_told_as_a_run_tells_it(endpoint, reply, outcome):
+    found = await findings(endpoint, lambda request: reply if request.tools else capable(request))
+    verdict = evaluate_tool_call({"input": "List them", "expected_tool": "any"}, await answer_of(endpoint), TOOLS)
+    assert verdict.outcome == outcome
+    assert found["calls tools"].ok is False
+    assert found["calls tools"].sentence == f"It called no tool where one was plainly wanted: {verdict.reason}"
+
+
 async def test_a_sentence_about_a_tool_is_no_call(endpoint):
     found = await findings(endpoint, writes("I would use list_files(directory) for that."))
     assert found["calls tools"].sentence.startswith("It called no tool where one was plainly wanted")

@@ -114,6 +114,22 @@ def test_a_call_needs_neither_id_nor_type():
     assert (call.name, call.kind) == ("read_file", "function")
 
 
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        {"tool_calls": {}},
+        {"tool_calls": []},
+        {"tool_calls": ""},
+        {"function_call": ""},
+        {"function_call": {"name": "", "arguments": ""}},
+        {"tool_calls": None, "function_call": {"name": None, "arguments": None}},
+    ],
+)
+def test_an_empty_field_for_calls_holds_none(nothing):
+    turn = chat_turn(chat({"content": "Hello", **nothing}))
+    assert (turn.tool_calls, turn.answer) == ((), "Hello")
+
+
 def test_the_legacy_function_call_is_a_call():
     turn = chat_turn(chat({"content": None, "function_call": {"name": "read_file", "arguments": "{}"}}))
     assert [call.name for call in turn.tool_calls] == ["read_file"]
@@ -132,6 +148,8 @@ def test_the_legacy_function_call_is_a_call():
         ({"function_call": "read_file"}, True),
         ({"function_call": None}, False),
         ({"function_call": {}}, False),
+        ({"function_call": {"name": "", "arguments": ""}}, False),
+        ({"function_call": {"name": None, "arguments": None}}, False),
         ({"content": [{"type": "tool_use", "name": "read_file", "input": {"path": "a"}}]}, False),
         ({"content": [{"type": "tool_use", "name": "read_file", "input": {"path": "b"}}]}, True),
     ],
@@ -200,6 +218,7 @@ def test_flags_tell_the_shape_of_the_reply(message, reason, flags):
     ("message", "reasoning"),
     [
         ({"reasoning_content": "hm"}, "hm"),
+        ({"reasoning_text": "hm"}, "hm"),
         ({"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}, "hm"),
         ({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}, {"text": "so"}]}, "hm\n\nso"),
         ({"thinking": "hm"}, "hm"),
@@ -436,6 +455,16 @@ def test_responses_text_and_calls():
         (
             responses(SAID, status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
             "length",
+            ("token_limit",),
+        ),
+        (
+            responses(SAID, status="incomplete", incomplete_details={"reason": "banana"}),
+            "incomplete: banana",
+            ("token_limit",),
+        ),
+        (
+            responses(SAID, status="incomplete", incomplete_details={"reason": "stop"}),
+            "incomplete: stop",
             ("token_limit",),
         ),
         (

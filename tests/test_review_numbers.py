@@ -118,6 +118,7 @@ def test_every_dash_before_a_number_is_its_sign(dash):
         ("is\u00a042", 42), ("is...5", 5), ("5m", 5), ("5 m2", 5), ("20 km", 20), ("5 kg", 5), ("-.5", -0.5),
         ("1st", 1), ("<b>5</b>", 5), ("5 = 5.0", 5), ("5!", 5), ("x -> 5", 5), ("\\(5\\)", 5), ("$5$", 5),
         ("- the total is 5", 5), ("1,234,567.89", 1234567.89), ("293 K", 293), ("5 MB", 5), ("007", 7), ("5 Grad", 5),
+        ("½", 0.5), ("−½", -0.5), ("⅓", 1 / 3), ("½ million", 500_000), ("⑤", 5), ("Ⅻ", 12),
     ],
 )  # fmt: skip
 def test_numbers_as_people_write_them(answer, expected):
@@ -137,7 +138,7 @@ def test_numbers_as_people_write_them(answer, expected):
         ("1h30m", 1), ("0x10", 0), ("0b11", 0), ("5 and a half", 5), ("3.(3)", 3), ("555-555-555", 555), ("1/1/1", 1),
         ("192.168.0.1", 192.168), ("mid-2020", 2020), ("COVID-19", 19), ("Total - 42", 42), ("the total – 42", -42),
         ("x^5", 5), ("1e3.5", 1000), ("3f2a9", 3), ("0.3\u0305", 0.3), ("1·5", 1), ("5 crore rupees", 5),
-        ("10 000", 10), ("100 100", 100), ("12 minus 12", 12),
+        ("10 000", 10), ("100 100", 100), ("12 minus 12", 12), ("5 or ½", 5), ("Ⅵ or 5", 5), ("½½", 0.5),
     ],
 )  # fmt: skip
 def test_what_changes_a_number_is_never_passed_over(answer, not_silently):

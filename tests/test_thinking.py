@@ -40,6 +40,13 @@ SET_ASIDE = [  # a reply, and its answer
     ("analysis\nx\nassistantfinal\nParis", "Paris"),
     ('<details type="reasoning" done="true"><summary>2 s</summary>x</details>\nParis', "Paris"),
     ("Here is my thought process: x\n\nHere is my response: Paris", "Paris"),
+    # behind the header of the prompt's template
+    ("<|im_start|>assistant\n<think>x</think>Paris", "Paris"),
+    ("<|start_header_id|>assistant<|end_header_id|>\n\n<think>x</think>Paris", "Paris"),
+    ("assistant\n<think>x</think>Paris", "Paris"),
+    ("<s>[THINK]x[/THINK]Paris", "Paris"),
+    ("<｜Assistant｜><think>x</think>Paris", "Paris"),
+    ("<think>x</think>\nassistant\n<think>y</think>Paris", "Paris"),
     # several, nested, of two names
     ("<think>x</think>\n<think>y</think>\nParis", "Paris"),
     ("<think>a<think>b</think>c</think>Paris", "Paris"),
@@ -88,6 +95,8 @@ TEXT = [
     "<root><reasoning>x</reasoning>\n</root>",
     "[thought] Paris",
     "analysis: Paris",
+    "assistant\nParis",
+    "<s>struck <think>out</think></s>",
     "analysisofvariance",
     "Here is my thought process: I looked at a map.",
     "<|channel|>commentary to=functions.f<|message|>{}<|call|>",
@@ -116,7 +125,19 @@ def test_the_thinking_is_kept_with_its_marks():
 
 @pytest.mark.parametrize(
     "unit",
-    ["<think></think>", "x.</think>", "<think>", "`", "```", "<think", "<a_a_a_", "<|channel|>", "x<think></think>"],
+    [
+        "<think></think>",
+        "x.</think>",
+        "<think>",
+        "`",
+        "```",
+        "<think",
+        "<a_a_a_",
+        "<|channel|>",
+        "x<think></think>",
+        "<s>",
+        "assistant\n",
+    ],
 )
 def test_a_hostile_reply_is_read_in_one_pass(unit):
     """A pass for each mark would not come to an end here."""
