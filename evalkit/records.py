@@ -213,7 +213,7 @@ class Verdict:
     For a tool choice also the outcome, the call that counted, and the arguments' part; for a reviewer
     that is a judge, what it chose. `details` holds values to be stored beside the verdict (JSON-able).
 
-    Raises ValueError for a score outside 0–1 or NaN.
+    Raises ValueError for a score outside 0–1 or NaN, TypeError for a reason that is no text.
     """
 
     passed: bool | None
@@ -232,6 +232,8 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.score is not None and not 0 <= self.score <= 1:
-            raise ValueError(f"a score must be from 0 to 1, got {self.score!r}")
+        if self.score is not None and not (isinstance(self.score, Real) and 0 <= self.score <= 1):
+            raise ValueError(f"a score must be from 0 to 1, got {self.score!r:.80}")
+        if not isinstance(self.reason, str):
+            raise TypeError(f"a Verdict's reason must be text, got {type(self.reason).__name__}")
         object.__setattr__(self, "reason", clean_text(self.reason))

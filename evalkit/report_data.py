@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .comparison import Comparison, compare
 from .errors import SchemaError, SettingsError
+from .given import words
 from .history import load_stored
 from .history_scan import history_accuracy
 from .jsontext import fingerprint
@@ -140,12 +141,12 @@ def _of_datasets(
     if dataset is None:
         return list(runs)
     known = {str(run.description.get("dataset")) for run in found}
-    words = [dataset] if isinstance(dataset, str) else list(dataset)
-    for word in words:
+    names = words("dataset", dataset)
+    for word in names:
         if known and word not in known:
             hint = did_you_mean(word, known) or f" There are {', '.join(map(repr, sorted(known)[:5]))}."
             raise SettingsError(f"no run of dataset {word!r} in {folder.name}/.{hint}")
-    return [run for run in runs if run.description.get("dataset") in words]
+    return [run for run in runs if run.description.get("dataset") in names]
 
 
 def _pairs(
