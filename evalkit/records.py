@@ -110,6 +110,9 @@ class Usage:
         total, thought = found.pop("total", None), found.get("reasoning_tokens")
         if thought and total == found.get("input_tokens", 0) + found.get("output_tokens", 0) + thought:
             found["output_tokens"] = found.get("output_tokens", 0) + thought  # the endpoint counted it apart
+        for whole, part in (("input_tokens", "cached_tokens"), ("output_tokens", "reasoning_tokens")):
+            if whole in found and found.get(part, 0) > found[whole]:
+                found[whole] += found[part]  # what is more than a whole is no part of it
         return cls(**found)
 
 
