@@ -166,7 +166,7 @@ def _author(given: str | None) -> str:
         raise ValueError(f"{said}. It becomes the name of a file.") from None
 
 
-def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[str, Any]:
+def _annotated_row(run_id: str, case_id: str, trial: Any, folder: Path) -> dict[str, Any]:
     run = find_run(run_id, results_dir=folder)
     problems: list[Problem] = []
     frames = list(frames_of([run], ["case_hash", "reviews", *_SAID], problems))

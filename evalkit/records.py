@@ -235,7 +235,8 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.score is not None and not (isinstance(self.score, Real) and 0 <= self.score <= 1):
+        score: Any = self.score
+        if score is not None and not (isinstance(score, Real) and 0 <= score <= 1):  # type: ignore[operator]
             raise ValueError(f"a score must be from 0 to 1, got {self.score!r:.80}")
         if not isinstance(self.reason, str):
             raise TypeError(f"a Verdict's reason must be text, got {type(self.reason).__name__}")

@@ -142,6 +142,8 @@ def test_charts_refuse_what_are_no_axes_and_no_number_of_rows(name):
         (lambda worth: COMPARING(worth_knowing=worth), "worth_knowing must be above 0", (-1, 0, 2, "x", None, True)),
         (lambda words: ek.run(DATASET, cases=words), "cases must be a name or|no case", (5, True, [5], {}, "nope")),
         (lambda words: ek.run(DATASET, tags=words), "tags must be a name or|no tag", (5, True, [None], b"x", "nope")),
+        (lambda words: DATASET.select(cases=words), "cases must be a name or|no case", (5, [5], {}, [], "nope")),
+        (ek.Dataset.from_frame, "a DataFrame of cases is needed", (5, None, "x", [1], {})),
         (lambda url: ek.run(DATASET, model="m", base_url=url), "base_url must be text", (5, True, b"http://x", ["x"])),
         (lambda url: ek.OpenAIModel("m", base_url=url), "base_url must be text", (5, True, b"http://x", Path("x"))),
         (lambda key: ek.OpenAIModel("m", api_key=key), "api_key must be text, got", (5, b"key", ["key"])),
