@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,8 @@ def annotate(
     """
     if passed is not None and type(passed).__name__ not in ("bool", "bool_"):  # numpy's own is one too
         raise ValueError(f"passed must be True, False or None, got {passed!r}")
+    if note is not None and not isinstance(note, str):
+        raise ValueError(f"note must be text or None, got {note!r:.80}")
     if passed is None and not (note or "").strip():
         raise ValueError("an annotation says something: give passed=True or passed=False, or a note")
     name = _author(author)
@@ -163,7 +166,7 @@ def _author(given: str | None) -> str:
         raise ValueError(f"{said}. It becomes the name of a file.") from None
 
 
-def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[str, Any]:
+def _annotated_row(run_id: str, case_id: str, trial: Any, folder: Path) -> dict[str, Any]:
     run = find_run(run_id, results_dir=folder)
     problems: list[Problem] = []
     frames = list(frames_of([run], ["case_hash", "reviews", *_SAID], problems))
@@ -173,11 +176,10 @@ def _annotated_row(run_id: str, case_id: str, trial: int, folder: Path) -> dict[
     if not isinstance(case_id, str) or case_id not in cases:
         raise ValueError(f"run {run.run_id!r} has no case {case_id!r}.{_near(str(case_id), sorted(cases))}")
     rows = frames[0][frames[0]["case_id"] == case_id]
+    trials = rows["trial"].tolist()
+    if isinstance(trial, bool) or not isinstance(trial, Integral) or trial not in trials:
+        raise ValueError(f"case {case_id!r} of run {run.run_id!r} has the trials {trials}, not {trial!r:.80}")
     found = rows[rows["trial"] == trial]
-    if found.empty:
-        raise ValueError(
-            f"case {case_id!r} of run {run.run_id!r} has the trials {rows['trial'].tolist()}, not {trial!r}"
-        )
     row: dict[str, Any] = found.astype(object).where(found.notna(), None).iloc[0].to_dict()
     return row
 

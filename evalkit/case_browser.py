@@ -16,6 +16,7 @@ from .errors import SettingsError
 from .html import Markup, page, tag
 from .masking import printable
 from .nearmiss import did_you_mean
+from .paths import results_dir as find_results_dir
 from .run_differences import stored_by_id
 from .schema import conform
 from .widget_base import LiveWidget
@@ -48,7 +49,7 @@ class CaseBrowser(LiveWidget):
     def __init__(self, results: pd.DataFrame, *, results_dir: str | Path | None = None) -> None:
         super().__init__()
         self._results = conform(results)
-        self._results_dir = results_dir
+        self._results_dir = find_results_dir(results_dir)
         self._prompts: dict[str, str | None] = {}
         self._said: dict[Any, list[dict[str, Any]]] = {}
         self._shown, self._position = self._results, 0

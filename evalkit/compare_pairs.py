@@ -105,29 +105,31 @@ def edited_ids(baseline: pd.DataFrame, candidate: pd.DataFrame) -> dict[str, str
     """Ids of the baseline → ids of the candidate, of cases whose edited content changed the id that was made of it.
 
     Of cases without an id of their own that share an input the id is made of all their content, so that an edited one
-    stands under another. Such cases, each in one of the runs only, are paired by their input, in their order.
+    stands under another; so does one that was given an id, or lost it. Such cases, each in one of the runs only, are
+    paired by their input, in their order; two that both have ids of their own are two cases.
     """
     places = candidate.index.get_indexer(baseline.index)
     gone, new = baseline[places < 0], candidate.drop(baseline.index[places >= 0])
     moved = set(gone["case_hash"].dropna()) & set(new["case_hash"].dropna())  # of the same content: not edited
-    waiting: dict[str, list[str]] = {}
-    for case_id, asked in _made_ids(new, moved):
-        waiting.setdefault(asked, []).append(case_id)
+    waiting: dict[tuple[str, bool], list[str]] = {}
+    for case_id, asked, is_made in _edited(new, moved):
+        waiting.setdefault((asked, is_made), []).append(case_id)
     pairs = {}
-    for case_id, asked in _made_ids(gone, moved):
-        if waiting.get(asked):
-            pairs[case_id] = waiting[asked].pop(0)
+    for case_id, asked, is_made in _edited(gone, moved):
+        alike = [(asked, True), (asked, False)] if is_made else [(asked, True)]
+        found = next((waiting[one] for one in alike if waiting.get(one)), None)
+        if found:
+            pairs[case_id] = found.pop(0)
     return pairs
 
 
-def _made_ids(cases: pd.DataFrame, moved: set[str]) -> Iterator[tuple[str, str]]:
-    """The ids, with the inputs, of these cases whose ids are made of their content or of their input."""
+def _edited(cases: pd.DataFrame, moved: set[str]) -> Iterator[tuple[str, str, bool]]:
+    """Id and input of these cases, and whether the id is made of their content or of their input."""
     for case_id, mark, asked in zip(cases.index, cases["case_hash"], cases["input"], strict=True):
         if not isinstance(mark, str) or not isinstance(asked, str) or mark in moved:
             continue
         marks = [mark, fingerprint(asked), *([fingerprint(read(asked))] if asked.startswith("[{") else [])]
-        if case_id.rpartition("-")[2] in [one[:8] for one in marks]:
-            yield case_id, asked
+        yield case_id, asked, case_id.rpartition("-")[2] in [one[:8] for one in marks]
 
 
 def renamed_cases(cases: pd.DataFrame, baseline: pd.DataFrame, candidate: pd.DataFrame) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import ipywidgets as W
 
 from .compare_pairs import STATUSES
 from .compare_tests import tags_of
+from .compare_words import MEASURES
 from .comparison import Comparison, compare_stored
 from .comparison_html import (
     case_view,
@@ -19,6 +20,7 @@ from .comparison_html import (
     tools_view,
     verdict_view,
 )  # fmt: skip
+from .given import one_of, share
 from .html import Markup, inline, page, tag
 from .masking import printable
 from .nearmiss import did_you_mean
@@ -52,7 +54,7 @@ class CompareRuns(LiveWidget):
         worth_knowing: float = 0.10,
     ) -> None:
         super().__init__()
-        self._on, self._worth_knowing = on, worth_knowing
+        self._on, self._worth_knowing = one_of("on", on, tuple(MEASURES)), share("worth_knowing", worth_knowing)
         self.comparison: Comparison | None = None
         self._cases: pd.DataFrame | None = None
         self._compared: Any = None

@@ -16,6 +16,7 @@ from .cases import EvalCase, SecondaryTool
 from .dataset_building import Parts, build, items_of
 from .dataset_files import RawDataset, find_dataset, read_dataset_file
 from .errors import DatasetError
+from .given import words
 from .messages import messages_of
 from .nearmiss import did_you_mean
 from .tables import frame_items
@@ -174,7 +175,7 @@ def _known(wanted: str | Iterable[str] | None, known: list[str], what: str) -> s
     """The ids or tags that are asked for, each of which must be there."""
     if wanted is None:
         return None
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    names = words(f"{what}s", wanted)
     if not names:
         raise DatasetError(f"no {what} is named, so nothing would be selected")
     there = set(known)

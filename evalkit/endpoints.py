@@ -71,6 +71,10 @@ def address_of(base_url: str | None = None, api_key: str | None = None) -> Addre
 
     Raises SettingsError for what is no URL, and where OpenAI's own endpoint is meant and there is no key.
     """
+    if base_url is not None and not isinstance(base_url, str):
+        raise SettingsError(f"base_url must be text such as http://localhost:8080/v1, got {base_url!r:.80}")
+    if api_key is not None and not isinstance(api_key, str):
+        raise SettingsError(f"api_key must be text, got {type(api_key).__name__}")
     given = (base_url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).strip()
     _check_url(given)
     parts = urlsplit(given)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .given import whole
 from .html import block, page, table, tag
 from .masking import printable
-from .schema import needs_frame
+from .schema import NAMES, needs_frame
 from .tallies import cluster_note
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def bare_html(frame: pd.DataFrame) -> str | None:
     """
     import pandas as pd
 
-    if not _OURS.intersection((*frame.columns, *frame.index.names)):
+    some_of_ours = len(frame.columns) > 1 and set(frame.columns) <= set(NAMES)  # one word alone may be anybody's
+    if not some_of_ours and not _OURS.intersection((*frame.columns, *frame.index.names)):
         return frame._repr_html_()  # type: ignore[no-any-return]
     with pd.option_context("display.html.use_mathjax", False):
         return frame._repr_html_()  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ from .environment import JUDGE_MODEL, default_model
 from .environment import load_env as load_env
 from .errors import SettingsError
 from .evaluators import SCORING_VERSION
+from .given import words
 from .jsontext import fingerprint
 from .jury import JudgeSpec, Jury, judge_url, make_jury
 from .lexical import LexicalBaseline
@@ -99,7 +100,11 @@ def make_plan(
     loaded = load_dataset(dataset, tools=tools)
     if system_prompt is not None:
         loaded = replace(loaded, system_prompt=system_prompt)
-    selection: dict[str, Any] = {"cases": _listed(cases), "tags": _listed(tags), "limit": limit}
+    selection: dict[str, Any] = {
+        "cases": None if cases is None else words("cases", cases),
+        "tags": None if tags is None else words("tags", tags),
+        "limit": limit,
+    }
     chosen = loaded.select(**selection)
     settings = {
         "temperature": temperature, "max_tokens": max_tokens, "seed": seed, "tool_choice": tool_choice,
@@ -242,10 +247,6 @@ def _check_choice(choice: Any, tools: Sequence[str]) -> None:
     if name is not None and name not in tools:
         allowed = f"'auto', 'none', 'required' or one of {', '.join(tools) or 'no tools'}"
         raise SettingsError(f"tool_choice must be {allowed}, got {name!r}.{did_you_mean(name, tools)}")
-
-
-def _listed(names: str | Sequence[str] | None) -> list[str] | None:
-    return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
 def _at_least_one(name: str, value: Any) -> None:

@@ -77,7 +77,9 @@ def _entry(model: Any, entry: Any, where: str) -> dict[str, float]:
         if key not in _PARTS:
             quoted = " In TOML, a name with a dot goes in quotes." if isinstance(entry[key], Mapping) else ""
             meant = did_you_mean(str(key), _PARTS)
-            raise SettingsError(f"{named} has an unknown part {key!r}; it has input and output.{meant}{quoted}")
+            raise SettingsError(
+                f"{named} has an unknown part {key!r}; it has input, output and cached_input.{meant}{quoted}"
+            )
     missing = [side for side in _SIDES if side not in entry]
     if missing:
         raise SettingsError(f"{named} has no {missing[0]!r}; give both, {_EXAMPLE}")

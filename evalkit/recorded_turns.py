@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,12 +88,15 @@ def _turns_by_case(dataset: Dataset, turns: Any) -> dict[str, list[Turn | str | 
                 f"turns are given for cases that the dataset does not have: {', '.join(map(repr, unknown[:5]))}"
             )
         return {name: [_as_turn(one, cases[name], names) for one in _listed(given)] for name, given in turns.items()}
-    if len(turns) != len(dataset.cases):
+    listed = list(turns) if isinstance(turns, Iterable) and not isinstance(turns, str | bytes | set) else None
+    if listed is None or getattr(turns, "ndim", 1) != 1:
+        raise TypeError(f"turns must be a list, or a mapping of case id to turn, got {type(turns).__name__}")
+    if len(listed) != len(dataset.cases):
         raise ValueError(
-            f"{len(turns)} turns for {len(dataset.cases)} cases: give one turn per case in the dataset's order, "
+            f"{len(listed)} turns for {len(dataset.cases)} cases: give one turn per case in the dataset's order, "
             "or a mapping of case id to turn"
         )
-    return {case.id: [_as_turn(turn, case, names)] for case, turn in zip(dataset.cases, turns, strict=True)}
+    return {case.id: [_as_turn(turn, case, names)] for case, turn in zip(dataset.cases, listed, strict=True)}
 
 
 def _listed(given: Any) -> Sequence[Any]:

@@ -110,6 +110,9 @@ class Usage:
         total, thought = found.pop("total", None), found.get("reasoning_tokens")
         if thought and total == found.get("input_tokens", 0) + found.get("output_tokens", 0) + thought:
             found["output_tokens"] = found.get("output_tokens", 0) + thought  # the endpoint counted it apart
+        for whole, part in (("input_tokens", "cached_tokens"), ("output_tokens", "reasoning_tokens")):
+            if whole in found and found.get(part, 0) > found[whole]:
+                found[whole] += found[part]  # what is more than a whole is no part of it
         return cls(**found)
 
 
@@ -213,7 +216,7 @@ class Verdict:
     For a tool choice also the outcome, the call that counted, and the arguments' part; for a reviewer
     that is a judge, what it chose. `details` holds values to be stored beside the verdict (JSON-able).
 
-    Raises ValueError for a score outside 0–1 or NaN.
+    Raises ValueError for a score outside 0–1 or NaN, TypeError for a reason that is no text.
     """
 
     passed: bool | None
@@ -232,6 +235,9 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.score is not None and not 0 <= self.score <= 1:
-            raise ValueError(f"a score must be from 0 to 1, got {self.score!r}")
+        score: Any = self.score
+        if score is not None and not (isinstance(score, Real) and 0 <= score <= 1):  # type: ignore[operator]
+            raise ValueError(f"a score must be from 0 to 1, got {self.score!r:.80}")
+        if not isinstance(self.reason, str):
+            raise TypeError(f"a Verdict's reason must be text, got {type(self.reason).__name__}")
         object.__setattr__(self, "reason", clean_text(self.reason))

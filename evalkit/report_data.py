@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from .comparison import Comparison, compare
 from .errors import SchemaError, SettingsError
+from .given import words
 from .history import load_stored
 from .history_scan import history_accuracy
 from .jsontext import fingerprint
 from .nearmiss import did_you_mean
-from .runs import HistoryWarning, Problem, StoredRun, find_run, newest_scorings, scan
+from .paths import slug
+from .runs import AHEAD, HistoryWarning, Problem, StoredRun, find_run, instant, newest_scorings, scan
 from .weeks import Span, read_span, read_week, week_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TREND_WEEKS = 12  # of accuracy over time, this one among them
+_DATED = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d-\d\d-\d\d)Z-")  # how the id of a run begins, and so its file
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ def collect(
     wanted = find_run(baseline, results_dir=folder) if baseline is not None else None
     notes: list[str] = []
     pairs = tuple(_pairs(complete, span, wanted, folder, problems))
+    _refuse_unreadable(problems, pairs, span, whichever=week is None and since is None)
     if wanted is not None and not any(pair.baseline is wanted for pair in pairs):
         notes.append(f"The baseline {wanted.run_id!r} is of a dataset that no run of the {span.noun} is of.")
     earlier = [run for run in complete if run.started_at is not None and run.started_at < span.start]
@@ -140,12 +145,12 @@ def _of_datasets(
     if dataset is None:
         return list(runs)
     known = {str(run.description.get("dataset")) for run in found}
-    words = [dataset] if isinstance(dataset, str) else list(dataset)
-    for word in words:
+    names = words("dataset", dataset)
+    for word in names:
         if known and word not in known:
             hint = did_you_mean(word, known) or f" There are {', '.join(map(repr, sorted(known)[:5]))}."
             raise SettingsError(f"no run of dataset {word!r} in {folder.name}/.{hint}")
-    return [run for run in runs if run.description.get("dataset") in words]
+    return [run for run in runs if run.description.get("dataset") in names]
 
 
 def _pairs(
@@ -176,14 +181,29 @@ def _pair(
     return Pair(run, results)
 
 
+def _refuse_unreadable(problems: Sequence[Problem], pairs: Sequence[Pair], span: Span, *, whichever: bool) -> None:
+    """Raise SchemaError where a file that cannot be read is, by its name, of a newer run than those to be shown."""
+    for path in (problem.path for problem in problems if problem.left_out):
+        named = _DATED.match(path.name)
+        started = instant(f"{named[1]} {named[2].replace('-', ':')}") if named else None
+        if started is None or started - datetime.now(UTC) > AHEAD:
+            continue
+        older = [pair for pair in pairs if pair.candidate.started_at < started and slug(pair.model) in path.stem]  # type: ignore[operator]
+        if (older and span.holds(started)) or (whichever and started >= span.end):
+            raise SchemaError(
+                f"{path.name} cannot be read, and no older run is shown in its place. Restore it from a copy, or "
+                "delete it. evalkit.history.problems() says what is wrong with it"
+            )
+
+
 def _rows_of(run: StoredRun) -> pd.DataFrame:
     """The results of a run that nothing may stand in for. Raises SchemaError where they cannot be read."""
     try:
         return load_stored(run)
     except (SchemaError, OSError) as error:
         raise SchemaError(
-            f"the rows of run {run.run_id!r} cannot be read, and no older run is shown in its place: {error}. "
-            "Restore its file from a copy, or delete it"
+            f"the rows of run {run.run_id!r} cannot be read, and no older run is shown in its place: "
+            f"{' '.join(str(error).split()).rstrip(' .')}. Restore its file from a copy, or delete it"
         ) from None
 
 

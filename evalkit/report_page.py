@@ -50,9 +50,9 @@ def refuse_without_parameters(notebook: Path) -> None:
 
     try:
         cells = nbformat.read(notebook, as_version=4).cells  # type: ignore[no-untyped-call]
-    except (ValueError, OSError, AttributeError) as error:
-        raise SettingsError(f"{notebook.name} cannot be read as a notebook: {error}") from None
-    tagged = [cell.cell_type for cell in cells if "parameters" in (cell.metadata.get("tags") or ())]
+        tagged = [cell.cell_type for cell in cells if "parameters" in (cell.metadata.get("tags") or ())]
+    except (ValueError, TypeError, LookupError, OSError, AttributeError, nbformat.ValidationError) as error:
+        raise SettingsError(f"{notebook.name} cannot be read as a notebook: {error}. {_KEPT}") from None
     if tagged != ["code"]:
         raise SettingsError(
             f"{notebook.name} has {len(tagged) or 'no'} {'cell' if len(tagged) == 1 else 'cells'} with the tag "
@@ -116,6 +116,8 @@ def execute(notebook: Path, parameters: Mapping[str, Any], folder: Path) -> Any:
         finally:
             ensure_event_loop().close()  # the one that was made for this thread
         node = nbformat.read(target, as_version=4)  # type: ignore[no-untyped-call]
+    if any(output.output_type == "error" for cell in node.cells for output in cell.get("outputs", ())):
+        raise RuntimeError(f"the notebook {notebook.name} stopped before its end: a cell leaves it. {_KEPT}")
     return _plain(node)
 
 

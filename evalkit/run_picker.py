@@ -44,6 +44,8 @@ class RunPicker(LiveWidget):
     ) -> None:
         super().__init__()
         self._folder = find_results_dir(results_dir)
+        if dataset is not None and not isinstance(dataset, str):
+            raise SettingsError(f"dataset must be a name or None, got {dataset!r:.80}")
         self._dataset = dataset
         self._quiet = False
         self._left_out = ""
@@ -54,7 +56,7 @@ class RunPicker(LiveWidget):
         self.refresh_button = W.Button(description="refresh", tooltip="Read the results folder again")
         self._read()
         first = _first_pair(list(self.runs.values()))
-        wanted = [self._found(run) if run else None for run in (baseline, candidate)]
+        wanted = [self._found(run) for run in (baseline, candidate)]
         self._choose((wanted[0] or first[0], wanted[1] or first[1]))
         for side in SIDES:
             self._search[side].observe(self.guarded(self._fill), "value")
@@ -117,6 +119,8 @@ class RunPicker(LiveWidget):
         self._labels = {run_id: _label(run) for run_id, run in self.runs.items()}
 
     def _found(self, run: str | None) -> str | None:
+        if run is not None and not isinstance(run, str):
+            raise SettingsError(f"a run's id is text, got {run!r:.80}")
         if not run or run in self.runs:
             return run or None
         beginning = [run_id for run_id in self.runs if run_id.startswith(run)]

@@ -59,8 +59,10 @@ def csv_items(text: str, label: str) -> Iterator[Item]:
 def frame_items(frame: pd.DataFrame) -> Iterator[Item]:
     """The rows of a frame, each the fields of a case, numbered from 1. NaN, None, NA and NaT are absent.
 
-    Raises DatasetError where two columns have one name.
+    Raises DatasetError where two columns have one name, and for what is no frame.
     """
+    if not hasattr(frame, "columns"):
+        raise DatasetError(f"a DataFrame of cases is needed, got {type(frame).__name__}")
     names = [str(name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

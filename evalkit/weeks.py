@@ -78,7 +78,7 @@ def read_week(text: str) -> Span:
 
     Raises SettingsError for anything else, and for a week that its year does not have.
     """
-    found = _WEEK.fullmatch(text.strip())
+    found = _WEEK.fullmatch(text.strip()) if isinstance(text, str) else None
     if not found:
         raise SettingsError(f"a week is named like '2026-W48' (ISO weeks, Monday to Sunday), got {text!r}")
     year, week = int(found[1]), int(found[2])
@@ -108,7 +108,7 @@ def _read_day(name: str, given: str | date) -> date:
         return given
     try:
         return date.fromisoformat(given.strip())
-    except ValueError:
+    except (ValueError, TypeError, AttributeError):  # no text at all
         raise SettingsError(
             f"{name} must be {_DAYS[name]} day of a review, such as '2026-11-30', got {given!r}"
         ) from None

@@ -189,6 +189,8 @@ def test_the_author_is_taken_from_the_environment(tmp_path, monkeypatch):
         ({"case_id": "c11"}, ValueError, "run 'r1' has no case 'c11'. Did you mean 'c1'"),
         ({"case_id": "weather"}, ValueError, "run 'r1' has no case 'weather'. It has: c1"),
         ({"trial": 4}, ValueError, r"case 'c1' of run 'r1' has the trials \[1\], not 4"),
+        *[({"trial": one}, ValueError, r"has the trials \[1\], not") for one in ([], [1], True, "1", None, 1.5)],
+        ({"note": 5}, ValueError, "note must be text or None, got 5"),
         ({"passed": None}, ValueError, "an annotation says something"),
         ({"passed": "yes"}, ValueError, "passed must be True, False or None, got 'yes'"),
     ],

@@ -471,3 +471,24 @@ def test_cases_with_ids_of_their_own_are_never_paired_by_what_they_ask():
     before = results(row("first", case_hash="a" * 12), run_id="one")
     after = results(row("second", case_hash="b" * 12), run_id="two")
     assert statuses(ek.compare(before, after)) == {"first": "removed", "second": "added"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ({}, {"id": "files"}, {"changed case": 1, "unchanged": 1}),
+        ({"id": "files"}, {}, {"changed case": 1, "unchanged": 1}),
+        ({"id": "files"}, {"id": "files"}, {"changed case": 1, "unchanged": 1}),
+        ({"id": "files"}, {"id": "a list"}, {"removed": 1, "added": 1, "unchanged": 1}),
+    ],
+)
+def test_an_edited_case_that_is_given_an_id_or_loses_it_is_a_changed_case(before, after, found):
+    tools = [{"type": "function", "function": {"name": name}} for name in ("list_files", "search")]
+    sides = []
+    for number, (own, expected) in enumerate(((before, "list_files"), (after, "search"))):
+        cases = [
+            {"input": "Which?", "expected_tool": expected, **own}, {"input": "Joke", "expected_tool": "none"},
+        ]  # fmt: skip
+        dataset = ek.Dataset(name="d", cases=cases, tools=tools)
+        sides.append(ek.score(dataset, [None, None], model="m").assign(run_id=f"r{number}"))
+    assert ek.compare(*sides).cases["status"].value_counts().to_dict() == found

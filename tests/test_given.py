@@ -1,6 +1,7 @@
 """What no function can use is refused in words that name the argument and say what is allowed."""
 
 import traceback
+from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -49,12 +50,18 @@ OF_FOLDERS = {
         results_dir=results_dir
     ),
     "CompareRuns": lambda results_dir: ek.widgets.CompareRuns(results_dir=results_dir),
+    "CaseBrowser": lambda results_dir: ek.widgets.CaseBrowser(RESULTS, results_dir=results_dir),
+    "Review": ek.report.Review,
 }  # fmt: skip
 DRAWN = {
     "tool_accuracy": RATES, "accuracy_over_time": RATES, "tool_confusion": ek.tool_confusion(RESULTS),
     "outcomes": RESULTS, "scores": RESULTS, "latency_and_cost": RESULTS,
 }  # fmt: skip
 CASES = "cases must be 'all' or 'shared', got"
+DATASET = ek.load_dataset("file_tools")
+REVIEW = partial(ek.report.Review, results_dir="results/sample")
+PICKER = partial(ek.widgets.RunPicker, results_dir="results/sample")
+COMPARING = partial(ek.widgets.CompareRuns, results_dir="results/sample")
 HISTORY = partial(ek.load_history, results_dir="results/sample")
 
 
@@ -124,6 +131,26 @@ def test_charts_refuse_what_are_no_axes_and_no_number_of_rows(name):
         (lambda words: HISTORY(runs=words), "runs must be a name or|no run", (5, {}, [5], "nope")),
         (lambda words: HISTORY(columns=words), "columns must be a name or|no column", (5, {}, [5], "x")),
         (lambda since: HISTORY(since=since), "since must be a day such as", (5, [1], True, "nonsense", OTHER)),
+        (REVIEW, "a week is named like '2026-W48'", (5, [1], True, b"2026-W48", OTHER, "48", date(2026, 11, 23))),
+        (lambda since: REVIEW(since=since), "since must be the first day", (5, [1], True, b"x", OTHER, "x")),
+        (lambda until: REVIEW(until=until, since="2026-11-01"), "until must be the last day", (5, [1], True, OTHER)),
+        (lambda words: REVIEW(dataset=words), "dataset must be a name or|no run", (5, [5], "nope")),
+        (PICKER, "a run's id is text", (5, [1], True, OTHER, RESULTS)),
+        (lambda side: PICKER(candidate=side), "a run's id is text|no run", (5, {"a": 1}, RESULTS, "nope")),
+        (lambda name: PICKER(dataset=name), "dataset must be a name", (5, ["a"], OTHER)),
+        (lambda on: COMPARING(on=on), "on must be 'score' or 'passed'", ("x", 5, None, ["score"])),
+        (lambda worth: COMPARING(worth_knowing=worth), "worth_knowing must be above 0", (-1, 0, 2, "x", None, True)),
+        (lambda words: ek.run(DATASET, cases=words), "cases must be a name or|no case", (5, True, [5], {}, "nope")),
+        (lambda words: ek.run(DATASET, tags=words), "tags must be a name or|no tag", (5, True, [None], b"x", "nope")),
+        (lambda words: DATASET.select(cases=words), "cases must be a name or|no case", (5, [5], {}, [], "nope")),
+        (ek.Dataset.from_frame, "a DataFrame of cases is needed", (5, None, "x", [1], {})),
+        (lambda url: ek.run(DATASET, model="m", base_url=url), "base_url must be text", (5, True, b"http://x", ["x"])),
+        (lambda url: ek.OpenAIModel("m", base_url=url), "base_url must be text", (5, True, b"http://x", Path("x"))),
+        (lambda key: ek.OpenAIModel("m", api_key=key), "api_key must be text, got", (5, b"key", ["key"])),
+        (lambda turns: ek.score(DATASET, turns), "turns must be a list, or", (5, None, "abcdef", {"a"}, OTHER)),
+        (lambda reason: ek.Verdict(True, 1.0, reason), "reason must be text, got", (5, None, b"x", ["x"])),
+        (lambda score: ek.Verdict(True, score, "x"), "a score must be from 0 to 1, got", ("1", 2, [1], {}, 1j)),
+        (lambda note: ek.annotate("run", "case", note=note), "note must be text or None, got", (5, True, b"x", ["x"])),
     ],
 )  # fmt: skip
 def test_other_arguments_are_refused_in_words(call, allowed, given):

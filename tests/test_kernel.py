@@ -90,6 +90,7 @@ def test_texts_of_our_frames_are_no_formulas_in_a_notebook_and_those_of_others_a
     for cell, is_ours in (
         ("results", True), ("results[['case_id', 'answer']]", True), ("ek.show(results)", True),
         ("results.set_index('case_id')[['answer']]", True), ("ek.failures(results)", True),
+        ("results[['input', 'answer', 'reason']]", True), ("results[['answer']].assign(theirs='$')", False),
         ("pd.DataFrame({'answer': ['$x$ and $y$']})", False),
     ):  # fmt: skip
         assert (ignored in shown_by(client, cell)) == is_ours, cell

@@ -73,7 +73,10 @@ def test_without_any_table_there_are_no_prices(tmp_path, monkeypatch):
         ([1], "prices: a price table is needed, such as"),
         ({"m": 0.4}, "prices: the price of 'm' must have input and output"),
         ({"m": {"input": 1}}, "prices: the price of 'm' has no 'output'; give both"),
-        ({"m": {"inptu": 1, "output": 1}}, "unknown part 'inptu'; it has input and output. Did you mean 'input'?"),
+        (
+            {"m": {"inptu": 1, "output": 1}},
+            "unknown part 'inptu'; it has input, output and cached_input. Did you mean 'input'?",
+        ),
         ({"m": {"input": "1", "output": 1}}, "prices: the price of 'm': input must be a number of 0 or more, got '1'"),
         ({"m": {"input": -1, "output": 1}}, "got -1"),
         ({"m": {"input": 1, "output": 1, "cached_input": -1}}, "cached_input must be a number of 0 or more, got -1"),

@@ -10,7 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from evalkit import SettingsError, cli, report_files, report_page
+from evalkit import SchemaError, SettingsError, cli, report_files, report_page
+from evalkit.report import Review
 from evalkit.report_files import write_review
 from evalkit.runs import HistoryWarning
 from report_histories import HISTORIES, MONDAY, cases, save, two_weeks
@@ -218,10 +219,22 @@ CHANGES = {
     "moved": (lambda told, load, shown: [untagged(told), load, shown, code("week = None", "parameters")], " shows "),
     "two weeks": (lambda told, load, shown: [told, load, shown, code(IGNORING)], WANTED),
     "no review": (lambda told, load, shown: [told, load, code("ek.columns()")], "shows no part of an ek.report.Review"),
+    "left early": (lambda told, load, shown: [told, load, shown, code("raise SystemExit(0)")], "stopped before"),
     "other runs": (lambda told, load, shown: [
         told, load, code("ek.report.Review(week, dataset='support', results_dir=results_dir).headlines"),
     ], "shows other runs of 2026-W48 than were asked for"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "5", '{"cells": 5, "metadata": {}, "nbformat": 4}', '{"cells": [{}], "nbformat": 4}', "", "null"],
+)
+def test_what_is_no_notebook_is_refused(text, tmp_path):
+    notebook = tmp_path / "06_weekly_review.ipynb"
+    notebook.write_text(text)
+    with pytest.raises(SettingsError, match=r"06_weekly_review.ipynb (cannot be read as a notebook|has no cells)"):
+        report_page.refuse_without_parameters(notebook)
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -274,6 +287,13 @@ def spoil_rows(path):
     path.write_bytes(content)
 
 
+NOT_OLDER = "Z-lexical.parquet cannot be read, and no older run is shown in its place. Restore it"
+
+
+def no_file(folder, name, content=b""):
+    (folder / f"{name}.parquet").write_bytes(content)
+
+
 def newest_spoilt(folder):
     save(folder, "earlier that week", cases(9), at=MONDAY - timedelta(hours=9))
     spoil_rows(folder / "after.parquet")
@@ -292,6 +312,13 @@ def newest_spoilt(folder):
             ("--baseline", "before"),
             "the rows of run 'before' cannot",
         ),
+        (newest_spoilt, (), "the rows of run 'after' cannot be read, and no older run is shown in its place"),
+        (lambda folder: no_file(folder, "2026-11-24T10-00-00Z-lexical"), (), NOT_OLDER),
+        (
+            lambda folder: no_file(folder, "2026-11-24T10-00-00Z-lexical", b"PAR1" * 9),
+            ("--dataset", "file_tools"),
+            NOT_OLDER,
+        ),
         (lambda folder: (folder / "after.parquet").unlink(), (), "There is no complete run in ISO week 2026-W48"),
     ],
 )
@@ -303,6 +330,29 @@ def test_a_week_that_cannot_be_shown_leaves_the_last_review_as_it_was(spoil, wor
     assert cli.main(["review", "--week", WEEK, *words, "--results-dir", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
     assert held() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "week", "refused"),
+    [
+        ("2026-11-30T10-00-00Z-lexical", None, True),  # of the week that is then the newest
+        ("2026-11-24T10-00-00Z-lexical-2", None, True),
+        ("2026-11-30T10-00-00Z-lexical", WEEK, False),
+        ("2026-11-24T10-00-00Z-another-model", WEEK, False),
+        ("2026-11-23T08-00-00Z-lexical", None, False),  # older than what is shown
+        ("2084-05-22T10-00-00Z-lexical", None, False),
+        ("broken", None, False),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::evalkit.runs.HistoryWarning")
+def test_what_cannot_be_read_hinders_a_review_only_where_it_may_be_newer(name, week, refused, tmp_path):
+    two_weeks(tmp_path)
+    no_file(tmp_path, name)
+    if refused:
+        with pytest.raises(SchemaError, match=f"{name}.parquet cannot be read, and no older run is shown"):
+            Review(week, results_dir=tmp_path)
+    else:
+        assert Review(week, results_dir=tmp_path).week.pairs[0].candidate.run_id == "after"
 
 
 def test_files_that_are_left_out_are_named_to_whoever_asks_for_the_review(tmp_path):
