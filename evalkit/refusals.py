@@ -52,7 +52,7 @@ class Refusals:
         """Raise SettingsError or Stop where the run ends with this turn, which is no part of it then."""
         if len(self._first) < FIRST:
             self._first.append((case, turn))
-            self._refuse_settings()
+        self._refuse_settings()
         known = self.answered or len(self._first) == FIRST
         if not self.is_batch and turn.error_kind in _FATAL and known and not _is_forbidden(turn):
             raise _lost(turn)
