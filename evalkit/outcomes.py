@@ -27,7 +27,7 @@ def outcome_of(
 ) -> Turn | Failure:
     """The Turn in a response, or its Failure. `now` is the time of day; for the others see `read_reply`."""
     if 300 <= response.status_code < 400:
-        return _redirected(response, address, wire.PATHS[api], mask)
+        return redirected(response, address, wire.PATHS[api], mask)
     if not 200 <= response.status_code < 300:
         return _refused(response, address, wire.PATHS[api], mask, now)
     nothing = _nothing(response, address, wire.PATHS[api], mask)
@@ -57,7 +57,7 @@ def _refused(response: Response, address: Address, path: str, mask: Mask, now: f
     return replace(failure, error=" ".join(filter(None, (failure.error, *advice))))
 
 
-def _redirected(response: Response, address: Address, path: str, mask: Mask) -> Failure:
+def redirected(response: Response, address: Address, path: str, mask: Mask) -> Failure:
     """An answer that sends elsewhere. What would be sent there is a prompt and a key, so that is for people to say."""
     said = f"HTTP {response.status_code} from {address.host}: it sends elsewhere"
     location, asked = response.headers.get("location", "").strip(), address.asked(path)
