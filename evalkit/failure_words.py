@@ -130,7 +130,7 @@ _NAMES = (
     (402, _row("", _NO_CREDIT)),
     (403, _row("", r"permission | forbidden | access[_ ]denied")),
     (400, _row("", r"invalid[_ ]?(?:request|argument|param|value) | bad[_ ]?request | not[_ ]?found | unsupported")),
-    (400, _row("", f"{_MODERATED} | {_TOO_LONG}")),
+    (400, _row("", f"{_MODERATED} | {_TOO_LONG} | {_UNREADABLE}")),
     (
         503,
         _row(

@@ -260,6 +260,7 @@ def test_quota_rate_and_key_are_told_apart(status, body, kind):
         ({"code": 402, "message": "Insufficient credits"}, "quota"),
         ({"code": "context_length_exceeded", "message": "too long"}, "bad_request"),
         ({"code": "content_filter", "message": "filtered"}, "bad_request"),
+        ({"code": "invalid_image_url", "message": "no"}, "bad_request"),
         (
             {"code": 403, "message": "Input flagged", "metadata": {"reasons": ["x"], "flagged_input": "y"}},
             "bad_request",
@@ -321,6 +322,16 @@ def test_an_error_inside_an_answer_is_what_its_own_code_says(error, kind):
         (400, openai("Expected {\"a\": 1} here"), 'Expected {"a": 1} here.'),
         (400, {"error": {"code": "bad_thing"}}, "bad_thing."),
         (400, {"errors": [{"message": "one"}, {"message": "two"}]}, "one; two."),
+        (422, {"error": {"name": "ZodError", "message": '[\n {"path": ["tools", 0], "message": "Required"}\n]'}},
+         "tools.0: Required."),
+        (422, {"errors": {"tools.0.name": ["is required", "is blank"]}}, "tools.0.name: is required; is blank."),
+        (400, {"title": "One or more validation errors occurred.", "status": 400, "errors": {"$.seed": ["no number"]}},
+         "One or more validation errors occurred.; $.seed: no number."),
+        (400, {"message": "validation error", "errors": [{"field": "tools[0].name", "reason": "required"}]},
+         "validation error; tools[0].name: required."),
+        (400, {"message": "Bad request", "errors": [{"instancePath": "/tools/0/name", "message": "must be string"}]},
+         "Bad request; /tools/0/name: must be string."),
+        (500, {"error": "Internal Server Error", "path": "/v1/chat/completions"}, "host: Internal Server Error."),
     ],
 )  # fmt: skip
 def test_the_message_holds_what_the_server_names(status, body, words):
