@@ -10,12 +10,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from . import request_failures, wire
 from .batch_parts import Part
 from .errors import SettingsError
 from .loops import to_the_end
 from .models import OpenAIModel, OpenAISession
+from .outcomes import redirected
 from .request_failures import Failure
 from .retries import LONGEST_WAIT, MAX_ATTEMPTS
 
@@ -160,13 +162,18 @@ class BatchClient:
         except openai.APIStatusError as error:
             now = self.clock.time_of_day()
             failure = request_failures.refused(error.response, self.host, mask=self.mask, now=now)
+            if 300 <= error.status_code < 400:
+                path = error.request.url.path.removeprefix(urlsplit(self.address.url).path.rstrip("/"))
+                failure = redirected(error.response, self.address, path, self.mask)
             raise BatchFailure(failure, error.status_code) from None
         except OSError as error:
             if error.filename is not None or error.errno == 28:  # our own file, a full disk
                 raise
             raise self._lost(error, timeout_s) from None
         except _NoId:
-            raise BatchFailure(Failure("bad_response", f"{self.host} answered without an id."), 200) from None
+            raise BatchFailure(
+                Failure("bad_response", f"{self.host} answered without an id. {self.address.advice('/files')}"), 200
+            ) from None
         except Exception as error:
             raise self._lost(error, timeout_s) from None
 

@@ -24,7 +24,9 @@ _WRONG_SCHEME = {
     "http": re.compile("HTTP request (?:was sent )?to (?:an )?HTTPS", re.IGNORECASE),
     "https": re.compile("wrong.version.number|record.layer.failure|unknown.protocol", re.IGNORECASE),
 }
-_OF_REQUESTS = re.compile(r"/+(?:(?:chat/+)?completions|responses|(?<=v1/)models)/*$", re.IGNORECASE)
+_OF_REQUESTS = re.compile(
+    r"/+(?:(?:chat/+)?completions|responses|(?<=v1/)(?:models|chat|messages|embeddings))/*$", re.IGNORECASE
+)
 NO_KEY = "none"  # sent where a server of one's own asks for no key; the client insists on some text
 
 
@@ -54,8 +56,8 @@ class Address:
         """What to set where that path leads to no API."""
         if re.search(r"/v\d", urlsplit(self.shown).path):
             return f"{URL_VARIABLE} is to be what stands before {path}: is {self.shown} right?"
-        versioned = _with_path(self.shown, lambda base: f"{base}/v1")
-        return f"OpenAI-compatible servers mostly answer under /v1: try {versioned}."
+        tries = [_with_path(self.shown, lambda base: f"{base}/v1"), _with_path(self.shown, lambda base: "/v1")]
+        return f"OpenAI-compatible servers mostly answer under /v1: try {' or '.join(dict.fromkeys(tries))}."
 
     def scheme_advice(self, error: str) -> str:
         """What to set where an error says that the other end speaks http and not https, or the reverse."""

@@ -16,14 +16,15 @@ _STATUS_KEYS = ("status_code", "http_status", "http_code", "code", "status", "er
 _DEEPEST, _LONGEST = 8, 8000  # levels and characters of an error that are looked at
 
 _MODERATED = r"""
-content_?\s?filter | content[_ ]policy | content\ management\ policy | contentfilter | responsible\ ?ai | moderation
+content_?\s?filter | content[_ ]?policy | policy_violation
+| content\ management\ policy | contentfilter | responsible\ ?ai | moderation
 | \bflagged | flagged_input | invalid_prompt | prohibited[_ ](?:content|use) | guardrail | data_?inspection_?failed
 | safety[_ ](?:system|polic|reason|setting|guideline|filter|check|violation|block) | \bblock_?reason | harm_category
 | (?:inappropriate|harmful|unsafe|explicit|sensitive|disallowed)\ (?:or\ \w+\ )?(?:content|words?|material|request)
 | (?:sensitive|private)\ information | llama\ ?guard | jailbreak | content\ exists\ risk | considered\ high\ risk
-| risk[_ ]control | content_blocked | new_sensitive | cyber_policy
+| risk[_ ]control | contains?\ sensitive | content_blocked | new_sensitive | cyber_policy
 | blocked\ (?:by|due\ to|because\ of)\ (?:\w+\ ){0,3}(?:content|safety|polic|moderation|filter|security|waf|firewall)
-| (?:prompt|input|message|request|content)\ (?:was\ |has\ been\ |is\ )?(?:blocked|filtered)
+| (?:prompt|input|message|request|content|response|output)\ (?:was\ |has\ been\ |is\ )?(?:blocked|filtered)
 | violat\w*\ (?:\S+\ ){0,10}?(?:polic|guideline|terms|safety) | (?:usage|acceptable\ use)\ polic | 敏感 | 不安全
 """
 _TOO_LONG = r"""
@@ -39,6 +40,13 @@ context[_ ]length | context[_ ](?:window|size|limit)\b | maximum\ context
 | `?inputs?`?\ must\ have\ less | length\ of\ (?:the\ )?(?:prompt|input|messages)
 | longer\ than\ (?:\S+\ ){0,4}(?:context|maximum|max)
 """
+# What the model made of the one case, or what could not be read of it.
+_UNREADABLE = r"""
+tool_use_failed | json_validate_failed | failed_generation | failed\ to\ (?:call\ a\ function|generate\ json)
+| model\ (?:produced|generated|output|returned)\ (?:an?\ )?(?:invalid|malformed|unparsable)
+| (?:invalid|unsupported|corrupt\w*)[_ ](?:base64[_ ])?image | image[_ ](?:parse|content|too|file)\w*
+| while\ downloading | (?:download|fetch|decode|process|load)\w*\ (?:the\ |an?\ )?image
+"""
 # Words about length that are about a setting or a tool, the same for every case.
 _LONG_SETTING = r"""
 (?<!\+\ )(?<!\+\ `)\bmax_\w*tokens['"`]?\ (?:is|value|must|should|can|\(|of|exceeds|or\ 'max_\w+'\ is)
@@ -50,7 +58,7 @@ insufficient[_ ](?:\w+[_ ])?(?:quota|credits?|balance|funds?)\b
 | (?:credit\ |account\ )?balance\ (?:is\ )?(?:too\ low|insufficient|not\ enough|exhausted)
 | exceeded?[_ ](?:\w+[_ ])?current[_ ]quota | exceeded\ (?:your|its|the)\ (?:\w+\ ){0,2}(?:quota|credits?|budget)
 | billing[_ ](?:hard[_ ]limit|limit|not[_ ]active|error|required)
-| (?:out\ of|not\ enough|no|more|all\ available|buy|add)\ (?:\w+\ )?credits?\b
+| (?:out\ of|not\ enough|no|more|all\ available|buy|add)\ (?:\w+\ )?credits?\b(?!\ (?:were|was|have\ been|will\ be)\b)
 | credits?\ (?:\w+\ ){0,3}(?:exhausted|depleted|used\ up|expired) | credit\ limit | payment[_ ]required
 | arrearage | overdue
 | (?:spend|spending|budget|key)[_ -]limit | budget[_ ](?:has\ been\ )?exceeded | exceededbudget
@@ -65,7 +73,10 @@ account_deactivated
 _KEY = r"""
 (?:invalid|incorrect|wrong|missing|expired)[_ ](?:\S+[_ ])?(?:api[_ -]?key|token\b|credentials)
 | api[_ ]?key[_ ](?:not\ valid|invalid|expired|is\ )
-| authentication | unauthenticated | unauthori[sz]ed | user\ location\ is\ not\ supported | unsupported_country
+| (?:no|missing)\ (?:valid\ )?(?:api[_ -]?key|auth\w*|credentials) | login\ fail
+| (?:token|api[_ -]?key)\ (?:is\ )?(?:invalid|expired) | auth_?failure | no_?auth
+| authentication | (?:un|not\ )authenticated | unauthori[sz]ed
+| user\ location\ is\ not\ supported | unsupported_country
 """
 _PER_DAY = r"per[_ -]?(?:day|month) | /\ ?(?:day|month)\b | \bdaily | \bmonthly | \b[rt]pd\b"
 _PER_MINUTE = r"per[_ -]?(?:\d+\ )?(?:min|sec) | \b[rt]pm\b | rate[_ -]?limit | concurren"
@@ -84,7 +95,7 @@ def _row(kind: str, words: str, *at: int) -> _Row:
 
 
 CASE = "case"  # a refusal of the one case that was asked
-_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 446, 451, 500)
+_ABOUT_CASE = (400, 403, 404, 406, 413, 414, 422, 424, 446, 451, 500)
 _TABLE = (
     _row(CASE, r"request\ too\ large | context_length_exceeded | maximum\ context", 429),
     _row("quota", _PER_DAY, 402, 403, 429),
@@ -94,6 +105,7 @@ _TABLE = (
     _row(CASE, _MODERATED, *_ABOUT_CASE),
     _row("bad_request", _LONG_SETTING, *_ABOUT_CASE),
     _row(CASE, _TOO_LONG, *_ABOUT_CASE),
+    _row(CASE, _UNREADABLE, 400, 413, 415, 422),
     _row("auth", _KEY, 400),
 )
 _BY_STATUS = {
@@ -104,24 +116,28 @@ _BY_STATUS = {
     409: "server",
     413: CASE,
     414: CASE,
+    425: "server",
     429: "rate_limit",
+    498: "server",  # Groq: no capacity left in the flex tier
+    499: "server",  # Google: cancelled
 }
 # What stands for a status where an error has none: inside a reply with status 200, or in a batch.
 _NAMES = (
-    (429, _row("", r"rate[_ -]?limit | too[_ ]many[_ ](?:concurrent\ )?requests | throttl | resource[_ ]?exhausted")),
+    (429, _row("", r"rate[_ -]?limit | too[_ ]many[_ ](?:concurrent\ )?requests | throttl | resource[_ ]?exhausted"
+               r"|request\ limit | \bqps\b | 速率限制 | 频率")),
     (408, _row("", r"time[d_ -]*out | deadline[_ ]exceeded")),
     (401, _row("", _KEY)),
     (402, _row("", _NO_CREDIT)),
     (403, _row("", r"permission | forbidden | access[_ ]denied")),
     (400, _row("", r"invalid[_ ]?(?:request|argument|param|value) | bad[_ ]?request | not[_ ]?found | unsupported")),
-    (400, _row("", f"{_MODERATED} | {_TOO_LONG}")),
+    (400, _row("", f"{_MODERATED} | {_TOO_LONG} | {_UNREADABLE}")),
     (
         503,
         _row(
             "",
             r"overload | unavailable | internal | server[_ ]?error | api_error | upstream | bad[_ ]gateway | network"
             r"| connection | provider | no\ (?:\w+\ )?instances? | malformed | engine | insufficient_system_resource"
-            r"| (?m:^error$)",
+            r"| \bbusy\b | capacity | again\ later | (?m:^error$)",
         ),
     ),
 )  # fmt: skip

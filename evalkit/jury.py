@@ -172,6 +172,7 @@ class Bench:
     def __init__(self, judges: Mapping[str | None, Judge]):
         self._judges = judges
         self._refused = 0
+        self._forbidden: set[str] = set()  # cases with HTTP 403 since the last that had none
         self._answered = False
 
     @property
@@ -191,15 +192,20 @@ class Bench:
             if place not in judged:
                 verdict = await self._judges[question.model].ask(question, notify)
                 judged[place] = _with_earlier(verdict, question, reviews)
-                self._watch(judged, verdict)
+                self._watch(case, judged, verdict)
         return judged
 
-    def _watch(self, judged: dict[int, Verdict], verdict: Verdict) -> None:
+    def _watch(self, case: EvalCase, judged: dict[int, Verdict], verdict: Verdict) -> None:
         kind = verdict.error_kind
+        is_forbidden = kind == "judge_auth" and verdict.reason.startswith("HTTP 403")
         concerns_case = kind == "judge_bad_request" and is_about_case(verdict.reason)
         self._answered = self._answered or concerns_case or kind in (None, "judge_unreadable")
         self._refused += kind == "judge_bad_request" and not concerns_case
-        if kind in _FATAL:
+        if is_forbidden:  # one may be about its case; so many in a row are about the key
+            self._forbidden.add(case.id)
+        elif concerns_case or kind in (None, "judge_unreadable"):
+            self._forbidden.clear()
+        if kind in _FATAL and not (is_forbidden and len(self._forbidden) < FIRST):
             left = {place: one if one.error_kind is None else _unjudged(one) for place, one in judged.items()}
             raise NoJudge(f"the judge answers no more: {verdict.reason}", left)
         if not self._answered and self._refused >= FIRST:

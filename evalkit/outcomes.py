@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from . import streaming, wire
 from .endpoints import A_PAGE, Address, base_of
@@ -27,7 +27,7 @@ def outcome_of(
 ) -> Turn | Failure:
     """The Turn in a response, or its Failure. `now` is the time of day; for the others see `read_reply`."""
     if 300 <= response.status_code < 400:
-        return _redirected(response, address, wire.PATHS[api], mask)
+        return redirected(response, address, wire.PATHS[api], mask)
     if not 200 <= response.status_code < 300:
         return _refused(response, address, wire.PATHS[api], mask, now)
     nothing = _nothing(response, address, wire.PATHS[api], mask)
@@ -57,14 +57,20 @@ def _refused(response: Response, address: Address, path: str, mask: Mask, now: f
     return replace(failure, error=" ".join(filter(None, (failure.error, *advice))))
 
 
-def _redirected(response: Response, address: Address, path: str, mask: Mask) -> Failure:
+def redirected(response: Response, address: Address, path: str, mask: Mask) -> Failure:
     """An answer that sends elsewhere. What would be sent there is a prompt and a key, so that is for people to say."""
     said = f"HTTP {response.status_code} from {address.host}: it sends elsewhere"
+    location, asked = response.headers.get("location", "").strip(), address.asked(path)
     try:
-        there = masked_url(urljoin(address.asked(path), response.headers.get("location", "")))
+        there = masked_url(urljoin(asked, location))
     except ValueError:
         return Failure("bad_request", f"{said}, to no address that can be read.")
-    advice = f"Requests are not sent on. If that address is right, the base URL is {mask(base_of(there))}."
+    if not location or there == asked:
+        where = "to where it was asked" if location else "and does not say where"
+        return Failure("bad_request", f"{said}, {where}: POST {asked}. {address.advice(path)}")
+    is_api = urlsplit(base_of(there)).path != urlsplit(there).path.rstrip("/")
+    found = f"If that address is right, the base URL is {mask(base_of(there))}." if is_api else address.advice(path)
+    advice = f"Requests are not sent on. {found}"
     return Failure("bad_request", f"{first_words(f'{said}, to {there}.', mask)} {advice}")
 
 

@@ -52,7 +52,8 @@ class Post:
             url = response.request.url.join(location)
         except (httpx2.InvalidURL, ValueError):
             return None
-        return url if (url.scheme, url.host, url.port) == (self._url.scheme, self._url.host, self._url.port) else None
+        is_same = (url.scheme, url.host, url.port) == (self._url.scheme, self._url.host, self._url.port)
+        return url if is_same and not url.userinfo else None  # a name and a password would be another's
 
     async def _send(self, url: httpx2.URL, body: bytes) -> httpx2.Response:
         import httpx2

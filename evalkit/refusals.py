@@ -15,6 +15,7 @@ from .datasets import EvalCase
 from .errors import SettingsError
 from .failure_words import is_about_case, names_endpoint, names_setting
 from .records import Turn
+from .wire import LIMITS
 
 FIRST = 8  # requests that must not all be refused for one reason
 _REFUSALS = ("auth", "bad_request", "quota")
@@ -52,7 +53,7 @@ class Refusals:
         """Raise SettingsError or Stop where the run ends with this turn, which is no part of it then."""
         if len(self._first) < FIRST:
             self._first.append((case, turn))
-            self._refuse_settings()
+        self._refuse_settings()
         known = self.answered or len(self._first) == FIRST
         if not self.is_batch and turn.error_kind in _FATAL and known and not _is_forbidden(turn):
             raise _lost(turn)
@@ -99,6 +100,8 @@ class Refusals:
         named = names_setting(turn.error, self.sent)
         if named:
             what = f"Change what is named there: {', '.join(named)}"
+            if self.is_batch and not set(LIMITS).isdisjoint(named):  # one by one, the endpoint's name is found out
+                what += f". In a batch the limit is sent by the name that it has in `extra`, such as {LIMITS[1]}"
         elif turn.error_kind in _HINTS:
             return _HINTS[turn.error_kind]
         elif names_endpoint(turn.error):

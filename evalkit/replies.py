@@ -9,6 +9,7 @@ as that.
 from __future__ import annotations
 
 import json
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -147,20 +148,35 @@ def server_words(payload: Any, depth: int = 9) -> str | None:
         return None
     named = (
         server_words(payload.get(key), depth - 1)
-        for key in ("error", "message", "msg", "detail", "errors", "title", "description")
+        for key in ("error", "message", "msg", "detail", "errors", "title", "description", "reason")
     )
     words = next((words for words in named if words), None)
-    place = payload.get("loc") or payload.get("field")
+    path = payload.get("path")
+    place = (
+        payload.get("loc") or payload.get("field") or payload.get("instancePath") or (path if _is_path(path) else "")
+    )
     if words and place:
         where = ".".join(map(str, place[place[0] == "body" :])) if isinstance(place, list) else str(place)
         words = f"{where}: {words}" if where else words
     return _with_causes(words, payload, depth)
 
 
+def _is_path(value: Any) -> bool:
+    """Whether it is a way into the body that was sent (and no address)."""
+    return isinstance(value, list) and all(isinstance(one, str | int) for one in value)
+
+
+def _fields(errors: Any) -> list[dict[str, Any]]:
+    """The errors of each field, where they are kept under its name."""
+    found = errors.items() if isinstance(errors, Mapping) else ()
+    return [{"loc": [name], "msg": told} for name, told in found if isinstance(told, list)]
+
+
 def _with_causes(words: str | None, error: Mapping[str, Any], depth: int) -> str | None:
     """The words, then those of the provider behind a gateway, and of the fields that Google names."""
     metadata, details = error.get("metadata"), error.get("details")
-    causes: list[str | None] = []
+    errors = error.get("errors")
+    causes: list[str | None] = [server_words(errors if isinstance(errors, list) else _fields(errors), depth - 1)]
     if isinstance(metadata, Mapping):
         raw, provider = server_words(metadata.get("raw"), depth - 1), metadata.get("provider_name")
         reasons = metadata.get("reasons")
@@ -175,9 +191,10 @@ def _with_causes(words: str | None, error: Mapping[str, Any], depth: int) -> str
 
 def _unwrapped(text: str, depth: int) -> str:
     """A message; where it holds the JSON of another error, as proxies write it, that one's message in its place."""
-    start = text.find("{")
-    if start < 0 or not depth:
+    begins = re.search(r"\[\s*\{|\{", text)
+    if begins is None or not depth:
         return text
+    start = begins.start()
     try:
         held, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ _ANSWERS = ("choices", "output", "content", "response", "candidates")
 _TELL = frozenset(
     """
     error errors detail details message msg code errorcode errormessage errormsg errordescription statuscode statusmsg
-    title fault exception
+    title fault exception promptfeedback
     """.split()
 )
 _NO_ERROR = ("", "null", "none", "ok", "success", "succeeded", "0", "200")

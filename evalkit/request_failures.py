@@ -70,7 +70,8 @@ def within_ok(error: Any, host: str, *, mask: Mask, why: str = "the body holds a
 def is_page(response: Response) -> bool:
     """Whether a web page came in place of an API's answer."""
     start = response.content[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<title"))
+    is_html = "html" in response.headers.get("content-type", "") and start.startswith(b"<")
+    return is_html or start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<title"))
 
 
 def lost(error: BaseException, host: str, *, timeout_s: float, mask: Mask) -> Failure:

@@ -58,6 +58,11 @@ MODERATED = [
     (422, openai("The input new_sensitive", "1026")),
     (400, {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}}),
     (403, {"detail": "Request blocked by the security policy"}),
+    (403, {"error": {"code": 403, "message": "x/y requires moderation on Z. Your input was flagged for \"hate\". "
+                     "No credits were charged.", "metadata": {"reasons": ["hate"]}}}),
+    (403, openai("Prompt rejected by the firewall", "policy_violation")),
+    (424, {"error": [{"code": 2016, "message": "Prompt blocked due to security configurations"}], "success": False}),
+    (400, openai("litellm.ContentPolicyViolationError: AzureException - The response was filtered", "400")),
 ]  # fmt: skip
 TOO_LONG = [
     (400, openai("This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
@@ -87,6 +92,14 @@ TOO_LONG = [
     (400, {"message": "Input is too long for requested model."}),
     (500, {"error": "the prompt is too long for the context window"}),
     (413, openai("Request body too large for x model. Max size: 8000 tokens.", "tokens_limit_reached")),
+]  # fmt: skip
+UNREADABLE = [
+    (400, openai("Failed to call a function. Please adjust your prompt.", "tool_use_failed")),
+    (400, openai("Tool call validation failed: 'x' was not in request.tools", "tool_use_failed")),
+    (400, openai("Failed to generate JSON. Please adjust your prompt.", "json_validate_failed")),
+    (400, openai("Invalid image URL.", "invalid_image_url", param="messages[0].content[1]")),
+    (400, openai("You uploaded an unsupported image.", "invalid_image_format")),
+    (400, openai("Timeout while downloading https://x.example/y.png.")),
 ]  # fmt: skip
 
 
@@ -132,7 +145,7 @@ def test_prose_alone_tells_a_case_from_a_setting():
     assert [words for words in SAID_OF_A_SETTING if is_about_case(by_http(400, openai(words)).error)] == []
 
 
-@pytest.mark.parametrize(("status", "body"), [*MODERATED, *TOO_LONG])
+@pytest.mark.parametrize(("status", "body"), [*MODERATED, *TOO_LONG, *UNREADABLE])
 def test_a_refusal_of_one_text_is_that_cases_error(status, body):
     failure = by_http(status, body)
     assert (failure.kind, failure.retry) == ("bad_request", False)
@@ -214,6 +227,12 @@ def test_other_refusals_are_not_about_the_case(status, body, kind):
         (429, {"message": "Requests rate limit exceeded"}, "rate_limit"),
         (400, google(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), "auth"),
         (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "server"),
+        (498, openai("Flex tier capacity exceeded", "capacity_exceeded"), "server"),
+        (499, google(499, "CANCELLED", "The operation was cancelled."), "server"),
+        (425, openai("Too early"), "server"),
+        (500, openai("The model produced invalid content. Consider modifying your prompt.", type="model_error"),
+             "server"),
+        (402, openai("No credits left."), "quota"),
         (522, b"<!DOCTYPE html><html><title>x | 522: Connection timed out</title></html>", "server"),
     ],
 )  # fmt: skip
@@ -241,12 +260,24 @@ def test_quota_rate_and_key_are_told_apart(status, body, kind):
         ({"code": 402, "message": "Insufficient credits"}, "quota"),
         ({"code": "context_length_exceeded", "message": "too long"}, "bad_request"),
         ({"code": "content_filter", "message": "filtered"}, "bad_request"),
+        ({"code": "invalid_image_url", "message": "no"}, "bad_request"),
         (
             {"code": 403, "message": "Input flagged", "metadata": {"reasons": ["x"], "flagged_input": "y"}},
             "bad_request",
         ),
         ({"code": "invalid_api_key"}, "auth"),
         ({"type": "authentication_error", "message": "invalid x-api-key"}, "auth"),
+        ({"detail": "Not authenticated"}, "auth"),
+        ({"message": "No API key found in request"}, "auth"),
+        ({"code": 11200, "message": "AppIdNoAuthError:(x)"}, "auth"),
+        ({"status_code": 1004, "status_msg": "login fail: Please carry the API secret key"}, "auth"),
+        ({"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, "auth"),
+        ({"error_code": 18, "error_msg": "Open api qps request limit reached"}, "rate_limit"),
+        ({"code": "1302", "message": "您的账户已达到速率限制"}, "rate_limit"),
+        ({"errors": [{"code": 3040, "message": "AiError: Capacity temporarily exceeded"}]}, "server"),
+        ({"ErrorMsg": {"Msg": "model busy", "Code": 4001}}, "server"),
+        ({"code": 10013, "message": "input contains sensitive words"}, "bad_request"),
+        ({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "bad_request"),
         ({"code": 400, "message": "bad"}, "bad_request"),
         ({"error": {"code": 503, "message": "no"}}, "server"),
         ({"message": "Provider returned error", "code": 500}, "server"),
@@ -291,6 +322,16 @@ def test_an_error_inside_an_answer_is_what_its_own_code_says(error, kind):
         (400, openai("Expected {\"a\": 1} here"), 'Expected {"a": 1} here.'),
         (400, {"error": {"code": "bad_thing"}}, "bad_thing."),
         (400, {"errors": [{"message": "one"}, {"message": "two"}]}, "one; two."),
+        (422, {"error": {"name": "ZodError", "message": '[\n {"path": ["tools", 0], "message": "Required"}\n]'}},
+         "tools.0: Required."),
+        (422, {"errors": {"tools.0.name": ["is required", "is blank"]}}, "tools.0.name: is required; is blank."),
+        (400, {"title": "One or more validation errors occurred.", "status": 400, "errors": {"$.seed": ["no number"]}},
+         "One or more validation errors occurred.; $.seed: no number."),
+        (400, {"message": "validation error", "errors": [{"field": "tools[0].name", "reason": "required"}]},
+         "validation error; tools[0].name: required."),
+        (400, {"message": "Bad request", "errors": [{"instancePath": "/tools/0/name", "message": "must be string"}]},
+         "Bad request; /tools/0/name: must be string."),
+        (500, {"error": "Internal Server Error", "path": "/v1/chat/completions"}, "host: Internal Server Error."),
     ],
 )  # fmt: skip
 def test_the_message_holds_what_the_server_names(status, body, words):

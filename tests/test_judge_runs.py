@@ -316,6 +316,29 @@ def test_a_judge_that_refuses_everything_stops_the_run(endpoint, tmp_path):
     assert whole["scoring_hash"].nunique() == 1
 
 
+def test_one_answer_that_a_judge_may_not_see_is_that_cases_error_and_eight_in_a_row_stop_the_run(endpoint, tmp_path):
+    forbidden = {2}
+
+    def script(request):
+        if not is_for_judge(request):
+            return says(request.text)
+        number = int(quoted_text(request, "input").split()[1])
+        return fails(403, "Forbidden") if number in forbidden else as_asked(request, "A")
+
+    endpoint.script = script
+    cases = [{"id": f"c{n}", "input": f"Question {n}", "reviewers": ["tone"]} for n in range(12)]
+    settings = {"judge_model": at(endpoint, "teacher"), "concurrency": 1, "results_dir": tmp_path}
+    one = ek.run(quiz(cases), model=at(endpoint), **settings)
+    assert one["error_kind"].dropna().to_dict() == {2: "judge_auth"}
+    forbidden.update(range(1, 7), range(8, 12))  # 7 is answered
+    ek.run(quiz(cases), model=at(endpoint), **settings)
+    forbidden.update(range(12))
+    with pytest.raises(ek.RunStopped, match="the judge answers no more: HTTP 403"):
+        ek.run(quiz(cases), model=at(endpoint), **settings)
+    forbidden.clear()
+    assert ek.resume("latest", errors=True, results_dir=tmp_path)["passed"].all()
+
+
 def test_a_run_is_not_finished_by_another_judge_than_it_was_begun_by(endpoint, tmp_path):
     def script(request):
         gone = is_for_judge(request) and quoted_text(request, "input").endswith("Norway")

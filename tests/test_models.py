@@ -425,6 +425,8 @@ async def test_a_bare_address_gets_the_advice_to_add_v1(endpoint):
     bare = endpoint.url.removesuffix("/v1")
     turn = await ask(OpenAIModel("m", base_url=bare))
     assert turn.error.endswith(f"page not found. OpenAI-compatible servers mostly answer under /v1: try {bare}/v1.")
+    turn = await ask(OpenAIModel("m", base_url=f"{bare}/api"))  # as Ollama's own API is reached
+    assert turn.error.endswith(f"mostly answer under /v1: try {bare}/api/v1 or {bare}/v1.")
 
 
 PAGE = "<!DOCTYPE html>\n<html><title>Open WebUI</title></html>"
@@ -437,7 +439,12 @@ SITE = "A web page comes where the base URL leads to a site and not to its API"
     [
         ("/v1/v1", fails(404, "Not Found"), "bad_request", ["HTTP 404 from POST {}/v1/v1{path}: Not Found. ", RIGHT]),
         ("/v1//", fails(404, "Not Found"), "bad_request", ["from POST {}/v1{path}: Not Found."]),
-        ("/api", fails(405, "no"), "bad_request", ["HTTP 405 from POST {}/api{path}: no. ", "try {}/api/v1."]),
+        (
+            "/api",
+            fails(405, "no"),
+            "bad_request",
+            ["HTTP 405 from POST {0}/api{path}: no. ", "try {0}/api/v1 or {0}/v1."],
+        ),
         ("?token=abcdefgh", fails(404, "no"), "bad_request", ["from POST {}{path}?token=***: no", "{}/v1?token=***."]),
         ("", Reply(PAGE), "bad_response", ["HTTP 200, but a web page, from POST {}{path}: <!DOC", SITE, "try {}/v1."]),
         ("/v1", Reply(PAGE), "bad_response", ["from POST {}/v1{path}: <!DOCTYPE html> <html>", SITE, RIGHT]),
@@ -493,6 +500,9 @@ async def test_a_server_that_fails_by_a_page_is_asked_again(endpoint, name):
         ("http://host/v1/responses", "http://host/v1"),
         ("http://host/v1/completions//", "http://host/v1"),
         ("http://host/v1/models", "http://host/v1"),
+        ("http://host/v1/chat", "http://host/v1"),
+        ("http://host/v1/messages", "http://host/v1"),
+        ("http://host/v1/embeddings/", "http://host/v1"),
         ("http://host/chat/completions", "http://host"),
         ("https://u:pw-secret@host/v1/chat/completions?token=t", "https://***@host/v1?token=***"),
         (

@@ -120,6 +120,14 @@ async def test_a_redirect_to_nowhere_is_an_error_too(endpoint, location):
     [turn] = await ask_in_turn(OpenAIModel("mock-small", base_url=endpoint.url), "one")
     assert turn.error_kind == "bad_request"
     assert "HTTP 307" in turn.error
+    assert location or "and does not say where" in turn.error
+    assert "If that address is right" not in turn.error
+
+
+async def test_a_redirect_with_a_name_and_a_password_is_not_followed(endpoint):
+    endpoint.script = lambda request: Reply({}, 307, {"location": endpoint.url.replace("//", "//me:pass@") + "/x"})
+    [turn] = await ask_in_turn(OpenAIModel("mock-small", base_url=endpoint.url), "one")
+    assert (turn.error_kind, turn.attempts, len(endpoint.requests)) == ("bad_request", 1, 1)
 
 
 async def test_a_redirect_in_a_circle_ends(endpoint):
