@@ -26,13 +26,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         code: int = arguments.command(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        sys.stderr.close()
-        return OK
+    except BrokenPipeError:
+        code = OK
     except (Exception, KeyboardInterrupt) as error:
         return _exit_code(error)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        sys.stderr.close()
+    return code
 
 
 def _exit_code(error: BaseException) -> int:
@@ -243,7 +245,11 @@ def _compare(arguments: argparse.Namespace) -> int:
         arguments.baseline, arguments.candidate, on=arguments.on, worth_knowing=arguments.worth_knowing,
         results_dir=arguments.results_dir,
     )  # fmt: skip
-    _print(*comparison_lines(comparison, arguments.format))
+    try:
+        _print(*comparison_lines(comparison, arguments.format))
+    except BrokenPipeError:  # as below: who has read enough still gets the gate's word
+        if not arguments.fail_on:
+            raise
     if not arguments.fail_on:
         return OK
     if comparison.summary["n"].iloc[0] == 0:

@@ -156,7 +156,7 @@ _MODEL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_ENDPOINT = re.compile(r"HTTP (?:3\d\d|404|405)\b")
+_ENDPOINT = re.compile(r"HTTP (?:(?:3\d\d|404|405)\b|2\d\d, but a web page)")
 
 
 def told(error: Any) -> str:

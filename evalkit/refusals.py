@@ -130,7 +130,8 @@ def _lost(turn: Turn) -> Stop:
 
 
 def _is_refused(turn: Turn) -> bool:
-    return turn.error_kind in _REFUSALS and not concerns_case(turn)
+    is_elsewhere = turn.error_kind == "bad_response" and names_endpoint(turn.error)  # a page, where an API was to be
+    return is_elsewhere or (turn.error_kind in _REFUSALS and not concerns_case(turn))
 
 
 def _is_forbidden(turn: Turn) -> bool:

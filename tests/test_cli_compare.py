@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -105,3 +107,11 @@ def test_a_wrong_request_ends_with_2_and_a_reason(evalkit, words, said):
 
 def test_the_pass_rate_can_be_compared(evalkit):
     assert "the pass rate fell from 1.000 to 0.700" in evalkit("base", "worse", "--on", "passed")[1]
+
+
+def test_the_gate_holds_where_nobody_reads_what_is_printed(evalkit, tmp_path):
+    command = [sys.executable, "-m", "evalkit", "compare", "base", "worse", "--fail-on", "worse"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert "worse" in process.stderr.read()
+    assert process.returncode == 1

@@ -272,9 +272,17 @@ def test_too_many_errors_stop_the_run(endpoint, tmp_path, limit, words, kept):
 
 
 def test_a_run_in_which_nothing_works_is_given_up(endpoint, tmp_path):
-    endpoint.script = lambda request: Reply("<html>log in</html>")
+    endpoint.script = lambda request: Reply({"choices": None})
     with pytest.raises(ek.RunStopped, match=f"all of the first {HOPELESS} trials ended in errors"):
         ek.run(numbered(200), model=model_at(endpoint), results_dir=tmp_path)
+
+
+@pytest.mark.parametrize("page", ["<html>log in</html>", "<!DOCTYPE html><title>Open WebUI</title>", "<HEAD></HEAD>"])
+def test_a_web_page_in_place_of_an_api_ends_a_run_with_its_first_requests(endpoint, tmp_path, page):
+    endpoint.script = lambda request: Reply(page, headers={"content-type": "text/html"})
+    with pytest.raises(ek.SettingsError, match="each of the first 8 requests: HTTP 200, but a web page, from POST"):
+        ek.run(numbered(200), model=model_at(endpoint), concurrency=4, results_dir=tmp_path)
+    assert sum(endpoint.asked.values()) < 20
 
 
 def test_a_callable_is_a_model(tmp_path):
